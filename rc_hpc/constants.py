@@ -1,0 +1,38 @@
+"""Numbers that several floors share, each with the reason for its value."""
+
+#: Certified tolerance delta = tau, Å: acceptance, merging and the label's symprec.
+DELTA = 0.01
+TAU = 0.01
+#: spglib's angle tolerance of the canonical label, degrees.
+ANGLE_TOLERANCE = 5.0
+#: symprec of the conventional standard cell, Å. Fixed: it defines the cell that is drawn.
+CELL_SYMPREC = 0.01
+
+#: (symprec Å, angle tolerance degrees) of the tolerance sweep; the first is the canonical one.
+SWEEP = ((0.01, 5.0), (0.001, 5.0), (0.05, 5.0), (0.1, 5.0), (0.01, 1.0), (0.01, 10.0))
+#: Indices into SWEEP of the production neighbourhood: the extremes 0.001 and 0.1 are left out.
+NEIGHBOURHOOD = (0, 2, 4, 5)
+
+#: Two lengths closer than this are one number, Å. Far above float64 noise in a
+#: cell of 10^5 atoms (1e-13 Å), far below any structural detail (CIF: 1e-8 of a cell).
+NUMERICAL_ZERO = 1e-9
+#: Numerical zero of the phantom census and of Definition 7's exact intersection, Å.
+CENSUS_ZERO = 1e-6
+#: Reconstructions whose atoms all agree to this get one label, Å.
+SAME_RECONSTRUCTION = 1e-8
+
+#: Largest delta up to which the phantom profile is followed by default, Å.
+DELTA_MAX = 0.5
+#: Atoms of a conventional cell beyond which a structure is refused by default.
+MAX_ATOMS = 500
+#: Atoms of one cell closer than this are taken for a broken file, Å.
+MIN_DISTANCE = 0.1
+#: Views of a protocol at most: a subset is a bit mask and all of them are listed.
+MAX_VIEWS = 16
+
+#: Crystal systems in the order of the space-group numbers; index + 1 is the stored code, 0 is none.
+CRYSTAL_SYSTEMS = (
+    "triclinic", "monoclinic", "orthorhombic", "tetragonal", "trigonal", "hexagonal", "cubic",
+)
+#: Last space-group number of each crystal system.
+LAST_NUMBER = (2, 15, 74, 142, 167, 194, 230)

@@ -1,0 +1,52 @@
+"""What can go wrong: row statuses, exit codes and the exceptions that carry a cure."""
+
+from enum import IntEnum
+
+
+class Exit(IntEnum):
+    """Exit codes of every command."""
+
+    CLEAN = 0      # also when a signal stopped the run in good order
+    FATAL = 1
+    USAGE = 2
+    FAILURES = 3   # finished, with failures recorded in the results
+
+
+class Status(IntEnum):
+    """Outcome of one structure; stored as an HDF5 enum. Codes are never renumbered."""
+
+    ok = 0
+    read_error = 1
+    empty = 2
+    disordered = 3
+    non_finite = 4
+    singular_cell = 5
+    close_atoms = 6
+    too_large = 7
+    unknown_species = 8
+    label_failed = 9
+    cell_failed = 10
+    duplicate_id = 11
+    crashed = 12
+    quarantined = 13
+    internal = 14
+
+
+class StructureError(Exception):
+    """One structure cannot be used: `status` says why, the message says what to do."""
+
+    def __init__(self, status: Status, message: str):
+        super().__init__(message)
+        self.status = status
+
+
+class RcError(Exception):
+    """The run cannot go on; the message names the thing and the cure."""
+
+    code = Exit.FATAL
+
+
+class UsageError(RcError):
+    """The request itself is wrong (an option, a protocol, a source)."""
+
+    code = Exit.USAGE
