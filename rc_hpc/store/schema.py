@@ -1,0 +1,179 @@
+"""The data dictionary: every dataset that is written, with its type, unit and one sentence.
+
+Files, validation and the tables are driven by these lists. A *main* column has one
+row per structure; a *child* table has any number of rows per structure and points
+back through its `structure` column. Trailing dimensions are named (`view`, `subset`,
+...) and their lengths belong to a file, not to the schema.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import IntEnum
+from typing import Any
+
+import numpy as np
+
+from rc_hpc.constants import CRYSTAL_SYSTEMS
+from rc_hpc.errors import Status
+
+TEXT = "text"  # variable-length UTF-8
+
+
+class System(IntEnum):
+    """Crystal system as stored; 0 where there is no label."""
+
+    none = 0
+    triclinic = 1
+    monoclinic = 2
+    orthorhombic = 3
+    tetragonal = 4
+    trigonal = 5
+    hexagonal = 6
+    cubic = 7
+
+
+assert tuple(s.name for s in System)[1:] == CRYSTAL_SYSTEMS
+
+
+class LabelStatus(IntEnum):
+    """How the label of one reconstruction came about."""
+
+    labelled = 0
+    no_atoms = 1
+    failed = 2
+    not_done = 3
+
+
+@dataclass(frozen=True)
+class Column:
+    """One dataset.
+
+    Attributes
+    ----------
+    path
+        Dataset path below its table, or below the root for a main column.
+    dtype
+        NumPy dtype string, `TEXT`, or an IntEnum class (stored as an HDF5 enum).
+    unit
+        Unit as written to the `units` attribute: ``angstrom``, ``degree``, ``1``.
+    description
+        One sentence for people.
+    dims
+        Names or lengths of the trailing dimensions.
+    fill
+        Value of a row for which nothing was computed.
+    """
+
+    path: str
+    dtype: Any
+    unit: str
+    description: str
+    dims: tuple[str | int, ...] = ()
+    fill: Any = 0
+
+    @property
+    def numpy_dtype(self) -> np.dtype:
+        """Dtype in memory: object for text, uint8 for enums."""
+        if self.dtype == TEXT:
+            return np.dtype(object)
+        if isinstance(self.dtype, type):
+            return np.dtype(np.uint8)
+        return np.dtype(self.dtype)
+
+
+@dataclass(frozen=True)
+class Schema:
+    """Main columns and child tables of one kind of file."""
+
+    kind: str
+    main: tuple[Column, ...]
+    children: dict[str, tuple[Column, ...]]
+
+
+def _label_columns(which: str, suffix: str) -> tuple[Column, ...]:
+    return (
+        Column(f"structures/space_group{suffix}", "i2", "1", f"Space-group number of the {which} cell at (tau, angle tolerance); 0 where spglib gave none."),
+        Column(f"structures/crystal_system{suffix}", System, "1", f"Crystal system of the {which} cell."),
+        Column(f"structures/bravais{suffix}", "i1", "1", f"Bravais lattice of the {which} cell: index into /vocabulary/bravais, 0 is none."),
+        Column(f"structures/point_group{suffix}", "i1", "1", f"Crystallographic point group of the {which} cell: index into /vocabulary/point_group, 0 is none."),
+    )
+
+
+STRUCTURES = (
+    Column("structures/id", TEXT, "1", "Identifier of the structure, as the source gives it.", fill=""),
+    Column("structures/duplicate", "i4", "1", "0 for the row that owns the id; 1, 2, ... for later rows with the same id, which are not computed."),
+    Column("structures/source", TEXT, "1", "File or collection it was read from.", fill=""),
+    Column("structures/reader", TEXT, "1", "Program and version that read it.", fill=""),
+    Column("structures/sha256", TEXT, "1", "SHA-256 of the bytes it was read from.", fill=""),
+    Column("structures/status", Status, "1", "Outcome of reading, checking, labelling and reconstructing."),
+    Column("structures/message", TEXT, "1", "What went wrong and what to do; empty where nothing did.", fill=""),
+    Column("structures/formula", TEXT, "1", "Reduced chemical formula, elements by electronegativity.", fill=""),
+    Column("structures/n_atoms_stored", "i4", "1", "Atoms in the cell as read."),
+    Column("structures/n_atoms", "i4", "1", "Atoms in the conventional cell."),
+    Column("structures/lattice_stored", "f8", "angstrom", "Lattice vectors (rows) of the cell as read.", (3, 3), np.nan),
+    Column("structures/lattice", "f8", "angstrom", "Lattice vectors (rows) of the conventional standard cell.", (3, 3), np.nan),
+    Column("structures/source_space_group", "i2", "1", "Space-group number claimed by the source; 0 where it claims none."),
+    *_label_columns("stored", ""),
+    *_label_columns("conventional", "_conventional"),
+    Column("structures/sweep", "i2", "1", "Space-group number of the stored cell at the settings of /settings/sweep; 0 where spglib gave none.", ("setting",)),
+    Column("structures/neighbourhood_stable", "?", "1", "One space group over the production neighbourhood of tolerances.", fill=False),
+    Column("structures/flipped", "?", "1", "More than one space group over the whole sweep.", fill=False),
+    Column("structures/quarantine", "u1", "1", "Bit 0: unstable in the neighbourhood; bit 1: the source claims another space group. 0 is kept."),
+    Column("structures/min_distance", "f8", "angstrom", "Smallest distance between two atoms of the conventional cell, periodic.", fill=np.nan),
+    Column("structures/min_same_species", "f8", "angstrom", "Smallest distance between two atoms of one species within the drawn cell; inf where no species occurs twice.", fill=np.nan),
+    Column("structures/min_same_species_periodic", "f8", "angstrom", "The same, periodic.", fill=np.nan),
+)
+
+ATOMS = (
+    Column("structure", "i8", "1", "Row of /structures."),
+    Column("number", "u1", "1", "Atomic number."),
+)
+
+PACKED = Schema(
+    "packed",
+    STRUCTURES,
+    {
+        "stored_atoms": (*ATOMS, Column("frac", "f8", "1", "Fractional coordinates as read.", (3,))),
+        "atoms": (*ATOMS, Column("position", "f8", "angstrom", "Cartesian position in the conventional cell's frame.", (3,))),
+    },
+)
+
+_CELL = ("subset",)
+CELLS = (
+    Column("cells/n_recovered", "i4", "1", "Atoms of the reconstruction.", _CELL, -1),
+    Column("cells/n_phantoms", "i4", "1", "Distinct accepted points farther than delta from every atom of their species (phantoms by acceptance).", _CELL, -1),
+    Column("cells/n_phantoms_exact", "i4", "1", "Distinct such points at which two rays meet exactly (phantoms by Definition 7).", _CELL, -1),
+    Column("cells/phantom_delta", "f8", "angstrom", "Smallest delta at which a phantom by acceptance exists; inf: none up to structures/delta_max.", _CELL, np.nan),
+    Column("cells/phantom_delta_exact", "f8", "angstrom", "Smallest delta at which a phantom by Definition 7 exists; inf: none up to structures/delta_max.", _CELL, np.nan),
+    Column("cells/point_error", "f8", "angstrom", "Largest distance from a reconstructed atom to the nearest true atom of its species.", _CELL, np.nan),
+    Column("cells/atom_error", "f8", "angstrom", "Largest distance from a true atom to the nearest reconstructed atom of its species.", _CELL, np.nan),
+    Column("cells/certified", "?", "1", "No phantom by acceptance at delta, and atoms of one species more than 2 delta apart: the theorem applies.", _CELL, False),
+    Column("cells/reconstruction", "i4", "1", "Number of the reconstruction among the structure's distinct ones; 0 is the true cell.", _CELL, -1),
+    Column("cells/label_status", LabelStatus, "1", "How the label came about.", _CELL, LabelStatus.not_done),
+    Column("cells/space_group", "i2", "1", "Space-group number of the reconstruction; 0 is none.", _CELL),
+    Column("cells/crystal_system", System, "1", "Crystal system of the reconstruction.", _CELL),
+    Column("cells/correct_crystal_system", "?", "1", "Crystal system equals the true one.", _CELL, False),
+    Column("cells/correct_bravais", "?", "1", "Bravais lattice equals the true one.", _CELL, False),
+    Column("cells/correct_point_group", "?", "1", "Point group equals the true one.", _CELL, False),
+    Column("cells/correct_space_group", "?", "1", "Space group equals the true one.", _CELL, False),
+)
+
+CENSUS_STRUCTURES = (
+    Column("structures/delta_max", "f8", "angstrom", "Largest delta up to which this structure's phantom profile was followed.", fill=np.nan),
+    Column("structures/n_candidates", "i8", "1", "Candidates enumerated over all independent pairs up to delta_max."),
+    Column("structures/n_reconstructions", "i4", "1", "Distinct reconstructions over the subsets."),
+)
+
+PHANTOMS = (
+    Column("structure", "i8", "1", "Row of /structures."),
+    Column("number", "u1", "1", "Atomic number."),
+    Column("position", "f8", "angstrom", "Position in the conventional cell's frame.", (3,)),
+    Column("view_a", "u1", "1", "First view of the pair whose rays meet there: index into /protocol/view."),
+    Column("view_b", "u1", "1", "Second view of the pair."),
+    Column("gap", "f8", "angstrom", "Distance between the two rays."),
+    Column("residual", "f8", "angstrom", "Distance to the nearest image point of the species in each view; inf beyond structures/delta_max.", ("view",)),
+    Column("distance", "f8", "angstrom", "Distance to the nearest true atom of the species: a phantom for every delta from max(gap, residuals) up to, not including, this."),
+)
+
+CENSUS = Schema("census", (*STRUCTURES, *CENSUS_STRUCTURES, *CELLS), {"phantoms": PHANTOMS})
