@@ -2,8 +2,8 @@
 
 Files, validation and the tables are driven by these lists. A *main* column has one
 row per structure; a *child* table has any number of rows per structure and points
-back through its `structure` column. Trailing dimensions are named (`view`, `subset`,
-...) and their lengths belong to a file, not to the schema.
+back through its `structure` column. Trailing dimensions are named; lengths that are
+not in `FIXED_DIMS` (`view`, `subset`, `setting`) belong to a file, not to the schema.
 """
 
 from __future__ import annotations
@@ -17,7 +17,13 @@ import numpy as np
 from rc_hpc.constants import CRYSTAL_SYSTEMS
 from rc_hpc.errors import Status
 
+#: Raised when a dataset changes its meaning or goes: other versions are refused.
+SCHEMA_VERSION = 1
+
 TEXT = "text"  # variable-length UTF-8
+
+#: Lengths of the dimensions that are the same in every file.
+FIXED_DIMS = {"vector": 3, "xyz": 3}
 
 
 class System(IntEnum):
@@ -60,7 +66,7 @@ class Column:
     description
         One sentence for people.
     dims
-        Names or lengths of the trailing dimensions.
+        Names of the trailing dimensions.
     fill
         Value of a row for which nothing was computed.
     """
@@ -69,7 +75,7 @@ class Column:
     dtype: Any
     unit: str
     description: str
-    dims: tuple[str | int, ...] = ()
+    dims: tuple[str, ...] = ()
     fill: Any = 0
 
     @property
@@ -87,6 +93,7 @@ class Schema:
     """Main columns and child tables of one kind of file."""
 
     kind: str
+    title: str
     main: tuple[Column, ...]
     children: dict[str, tuple[Column, ...]]
 
@@ -102,7 +109,7 @@ def _label_columns(which: str, suffix: str) -> tuple[Column, ...]:
 
 STRUCTURES = (
     Column("structures/id", TEXT, "1", "Identifier of the structure, as the source gives it.", fill=""),
-    Column("structures/duplicate", "i4", "1", "0 for the row that owns the id; 1, 2, ... for later rows with the same id, which are not computed."),
+    Column("structures/duplicate", "i4", "1", "0 for the row that owns the id; 1, 2, ... for later rows with the same id, which a census does not compute."),
     Column("structures/source", TEXT, "1", "File or collection it was read from.", fill=""),
     Column("structures/reader", TEXT, "1", "Program and version that read it.", fill=""),
     Column("structures/sha256", TEXT, "1", "SHA-256 of the bytes it was read from.", fill=""),
@@ -111,8 +118,8 @@ STRUCTURES = (
     Column("structures/formula", TEXT, "1", "Reduced chemical formula, elements by electronegativity.", fill=""),
     Column("structures/n_atoms_stored", "i4", "1", "Atoms in the cell as read."),
     Column("structures/n_atoms", "i4", "1", "Atoms in the conventional cell."),
-    Column("structures/lattice_stored", "f8", "angstrom", "Lattice vectors (rows) of the cell as read.", (3, 3), np.nan),
-    Column("structures/lattice", "f8", "angstrom", "Lattice vectors (rows) of the conventional standard cell.", (3, 3), np.nan),
+    Column("structures/lattice_stored", "f8", "angstrom", "Lattice vectors (rows) of the cell as read.", ("vector", "xyz"), np.nan),
+    Column("structures/lattice", "f8", "angstrom", "Lattice vectors (rows) of the conventional standard cell.", ("vector", "xyz"), np.nan),
     Column("structures/source_space_group", "i2", "1", "Space-group number claimed by the source; 0 where it claims none."),
     *_label_columns("stored", ""),
     *_label_columns("conventional", "_conventional"),
@@ -132,10 +139,11 @@ ATOMS = (
 
 PACKED = Schema(
     "packed",
+    "Crystal structures with conventional cells, symmetry labels and tolerance sweep, one row each.",
     STRUCTURES,
     {
-        "stored_atoms": (*ATOMS, Column("frac", "f8", "1", "Fractional coordinates as read.", (3,))),
-        "atoms": (*ATOMS, Column("position", "f8", "angstrom", "Cartesian position in the conventional cell's frame.", (3,))),
+        "stored_atoms": (*ATOMS, Column("frac", "f8", "1", "Fractional coordinates as read.", ("vector",))),
+        "atoms": (*ATOMS, Column("position", "f8", "angstrom", "Cartesian position in the conventional cell's frame.", ("xyz",))),
     },
 )
 
@@ -168,7 +176,7 @@ CENSUS_STRUCTURES = (
 PHANTOMS = (
     Column("structure", "i8", "1", "Row of /structures."),
     Column("number", "u1", "1", "Atomic number."),
-    Column("position", "f8", "angstrom", "Position in the conventional cell's frame.", (3,)),
+    Column("position", "f8", "angstrom", "Position in the conventional cell's frame.", ("xyz",)),
     Column("view_a", "u1", "1", "First view of the pair whose rays meet there: index into /protocol/view."),
     Column("view_b", "u1", "1", "Second view of the pair."),
     Column("gap", "f8", "angstrom", "Distance between the two rays."),
@@ -176,4 +184,11 @@ PHANTOMS = (
     Column("distance", "f8", "angstrom", "Distance to the nearest true atom of the species: a phantom for every delta from max(gap, residuals) up to, not including, this."),
 )
 
-CENSUS = Schema("census", (*STRUCTURES, *CENSUS_STRUCTURES, *CELLS), {"phantoms": PHANTOMS})
+CENSUS = Schema(
+    "census",
+    "Model-free render ceilings: what the cameras determine of each structure, for every subset of them.",
+    (*STRUCTURES, *CENSUS_STRUCTURES, *CELLS),
+    {"phantoms": PHANTOMS},
+)
+
+SCHEMAS = {schema.kind: schema for schema in (PACKED, CENSUS)}

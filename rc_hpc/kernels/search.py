@@ -1,0 +1,167 @@
+"""Sorted search: the one way in which the kernels find neighbours.
+
+Points are sorted along a fixed generic direction, so that lattice planes and rows do
+not fall together on it; a neighbour within r lies within r along that direction.
+"""
+
+import math
+
+import numpy as np
+from numba import njit
+
+# Generic unit directions: irrational to every low-index lattice direction.
+SCREEN_X, SCREEN_Y = math.cos(1.0), math.sin(1.0)
+SPACE_X, SPACE_Y, SPACE_Z = 1.0 / math.sqrt(6.0), math.sqrt(2.0 / 6.0), math.sqrt(3.0 / 6.0)
+
+
+@njit(cache=True)
+def height2(x, y):
+    """Coordinate of a screen point along the generic direction."""
+    return SCREEN_X * x + SCREEN_Y * y
+
+
+@njit(cache=True)
+def height3(x, y, z):
+    """Coordinate of a point in space along the generic direction."""
+    return SPACE_X * x + SPACE_Y * y + SPACE_Z * z
+
+
+@njit(cache=True)
+def lower_bound(heights, low, high, value):
+    """First index in [low, high) whose height is not below `value`."""
+    while low < high:
+        middle = (low + high) // 2
+        if heights[middle] < value:
+            low = middle + 1
+        else:
+            high = middle
+    return low
+
+
+@njit(cache=True)
+def nearest2(heights, points, low, high, x, y, bound):
+    """Nearest of the sorted screen points [low, high) within `bound`.
+
+    Returns
+    -------
+    (index, distance)
+        (-1, inf) where none is that near. Of equally near points the first is taken.
+    """
+    h = height2(x, y)
+    middle = lower_bound(heights, low, high, h)
+    best = bound * bound
+    found = -1
+    k = middle
+    while k < high:
+        dh = heights[k] - h
+        if dh * dh > best:
+            break
+        dx, dy = points[k, 0] - x, points[k, 1] - y
+        d2 = dx * dx + dy * dy
+        if d2 < best or (d2 == best and (found < 0 or k < found)):
+            best = d2
+            found = k
+        k += 1
+    k = middle - 1
+    while k >= low:
+        dh = heights[k] - h
+        if dh * dh > best:
+            break
+        dx, dy = points[k, 0] - x, points[k, 1] - y
+        d2 = dx * dx + dy * dy
+        if d2 < best or (d2 == best and (found < 0 or k < found)):
+            best = d2
+            found = k
+        k -= 1
+    if found < 0:
+        return -1, np.inf
+    return found, math.sqrt(best)
+
+
+@njit(cache=True)
+def nearest3(heights, points, low, high, x, y, z):
+    """Distance to the nearest of the sorted points [low, high) in space; inf where there is none."""
+    h = height3(x, y, z)
+    middle = lower_bound(heights, low, high, h)
+    best = np.inf
+    k = middle
+    while k < high:
+        dh = heights[k] - h
+        if dh * dh > best:
+            break
+        dx, dy, dz = points[k, 0] - x, points[k, 1] - y, points[k, 2] - z
+        best = min(best, dx * dx + dy * dy + dz * dz)
+        k += 1
+    k = middle - 1
+    while k >= low:
+        dh = heights[k] - h
+        if dh * dh > best:
+            break
+        dx, dy, dz = points[k, 0] - x, points[k, 1] - y, points[k, 2] - z
+        best = min(best, dx * dx + dy * dy + dz * dz)
+        k -= 1
+    return math.sqrt(best)
+
+
+@njit(cache=True)
+def sort_in_space(points, starts):
+    """Sort points (n, 3) along the generic direction within each species' range.
+
+    Parameters
+    ----------
+    starts : (S + 1,) int64
+        Species s owns the points starts[s] to starts[s + 1].
+
+    Returns
+    -------
+    (points, heights, order)
+        Sorted copies and the index each sorted point had before.
+    """
+    n = points.shape[0]
+    heights = np.empty(n)
+    order = np.empty(n, np.int64)
+    result = np.empty((n, 3))
+    for s in range(starts.size - 1):
+        low, high = starts[s], starts[s + 1]
+        local = np.empty(high - low)
+        for k in range(low, high):
+            local[k - low] = height3(points[k, 0], points[k, 1], points[k, 2])
+        ranks = np.argsort(local, kind="mergesort")
+        for k in range(high - low):
+            source = low + ranks[k]
+            order[low + k] = source
+            heights[low + k] = local[ranks[k]]
+            for axis in range(3):
+                result[low + k, axis] = points[source, axis]
+    return result, heights, order
+
+
+@njit(cache=True)
+def same_points(points_a, heights_a, starts_a, points_b, heights_b, starts_b, tolerance):
+    """Whether two sorted point sets agree species by species within `tolerance`.
+
+    Sets of equal counts whose points lie farther than twice the tolerance apart agree
+    when every point of one has a partner in the other.
+    """
+    for s in range(starts_a.size):
+        if starts_a[s] != starts_b[s]:
+            return False
+    for s in range(starts_a.size - 1):
+        low, high = starts_b[s], starts_b[s + 1]
+        first = low
+        for k in range(starts_a[s], starts_a[s + 1]):
+            while first < high and heights_b[first] < heights_a[k] - tolerance:
+                first += 1
+            partner = False
+            m = first
+            while m < high and heights_b[m] <= heights_a[k] + tolerance:
+                dx = points_a[k, 0] - points_b[m, 0]
+                dy = points_a[k, 1] - points_b[m, 1]
+                dz = points_a[k, 2] - points_b[m, 2]
+                if dx * dx + dy * dy + dz * dz <= tolerance * tolerance:
+                    partner = True
+                    break
+                m += 1
+            if not partner:
+                return False
+    return True

@@ -1,0 +1,235 @@
+"""All view subsets of one structure from its one enumeration of candidates."""
+
+import numpy as np
+from numba import njit
+
+from rc_hpc.kernels.certificate import count_distinct, smallest_phantom_delta
+from rc_hpc.kernels.merge import (
+    best_first,
+    cluster_means,
+    clusters,
+    least_squares,
+    merge_by_image_points,
+    undominated,
+    worst_residuals,
+)
+from rc_hpc.kernels.search import nearest3, same_points, sort_in_space
+
+DOMINANCE, BEST_RESIDUAL, LEAST_SQUARES, MEAN, FIRST = range(5)
+
+
+@njit(cache=True)
+def candidate_masks(delta, gap, residual, pair, pair_views):
+    """Bit masks of each candidate: the views of its pair, and the views that accept it at delta.
+
+    The pair's own two views accept it when its gap does (their residual is half of that).
+    """
+    pair_mask = np.empty(pair.size, np.int64)
+    view_mask = np.empty(pair.size, np.int64)
+    for c in range(pair.size):
+        a, b = pair_views[pair[c], 0], pair_views[pair[c], 1]
+        own = (1 << a) | (1 << b)
+        seen = own if gap[c] <= delta else 0
+        for u in range(residual.shape[1]):
+            if u != a and u != b and residual[c, u] <= delta:
+                seen |= 1 << u
+        pair_mask[c] = own
+        view_mask[c] = seen
+    return pair_mask, view_mask
+
+
+@njit(cache=True)
+def reconstruct(live, rule, views, pair, kappa, species, position, residual, nearest,
+                points, rotations, inverse, delta, zero):
+    """Species (M,) and positions (M, 3) that a merge rule makes of the accepted candidates."""
+    n_points = points.shape[1]
+    if rule == MEAN or rule == FIRST:
+        leader, leaders = clusters(live, np.arange(live.size), species, position, delta, True)
+        if rule == MEAN:
+            return species[live[leaders]], cluster_means(live, leader, leaders, position)
+        chosen = live[leaders]
+        return species[chosen], position[chosen]
+    worst = worst_residuals(live, residual, views)
+    kappas = kappa[pair[live]]
+    if rule == DOMINANCE:
+        keep = undominated(live, worst, nearest, views, n_points, zero)
+        chosen = merge_by_image_points(live, worst, keep, nearest, views, kappas, zero)
+        return species[chosen], position[chosen]
+    order = best_first(live, worst, kappas, species, position, zero)
+    _, leaders = clusters(live, order, species, position, delta, False)
+    chosen = live[leaders]
+    if rule == LEAST_SQUARES:
+        return species[chosen], least_squares(chosen, nearest, views, points, rotations, inverse)
+    return species[chosen], position[chosen]
+
+
+@njit(cache=True)
+def by_species(species, position, n_species):
+    """Points sorted by species and along the generic direction: (points, heights, starts)."""
+    starts = np.zeros(n_species + 1, np.int64)
+    for s in species:
+        starts[s + 1] += 1
+    for s in range(n_species):
+        starts[s + 1] += starts[s]
+    order = np.argsort(species, kind="mergesort")
+    points, heights, _ = sort_in_space(position[order], starts)
+    return points, heights, starts
+
+
+@njit(cache=True)
+def largest_distance(points, starts, others, other_heights, other_starts):
+    """Largest distance from a point to the nearest other point of its species; inf where there is none."""
+    largest = 0.0
+    for s in range(starts.size - 1):
+        for k in range(starts[s], starts[s + 1]):
+            largest = max(
+                largest,
+                nearest3(other_heights, others, other_starts[s], other_starts[s + 1],
+                         points[k, 0], points[k, 1], points[k, 2]),
+            )
+    return largest
+
+
+@njit(cache=True)
+def all_subsets(masks, inverses, anchors, rule, keep_all, delta, zero, census_zero, same,
+                pair, species, position, gap, residual, nearest, distance,
+                pair_views, kappa, points, rotations, atoms, atom_heights, starts):
+    """Reconstruction and certificate of every view subset.
+
+    Parameters
+    ----------
+    masks : (K,) int64
+        View subsets as bit masks.
+    inverses : (K, 3, 3) float64
+        Inverse normal matrices of all-view least squares.
+    anchors : (K,) int64
+        Pair index the reconstruction is restricted to, -1 for all pairs of the subset,
+        -2 for none (the anchor views are parallel). The certificate always uses all pairs.
+    rule : int
+        Merge rule.
+    keep_all : bool
+        Return every subset's reconstruction, not the distinct ones only.
+    delta, zero, census_zero, same : float
+        Tolerance; numerical zero of residuals and of the phantom census; distance within
+        which two reconstructions are one. Å.
+
+    Returns
+    -------
+    n_recovered, n_phantoms, n_exact, reconstruction, entry : (K,) int64
+        `reconstruction` numbers the distinct reconstructions, 0 being the true cell;
+        `entry` is where the subset's points lie in the returned sets.
+    phantom_delta, phantom_delta_exact, point_error, atom_error : (K,) float64
+    set_starts : (E + 1, S + 1) int64
+        Per returned set the species ranges, as absolute rows of `set_points`.
+    set_points : (T, 3) float64
+    set_numbers : (E,) int64
+        Number of the distinct reconstruction each set is.
+    phantoms : (F,) int64
+        Candidates that are a phantom at delta for at least their own pair.
+    """
+    n_subsets, n_views, n_species = masks.size, residual.shape[1], starts.size - 1
+    n_recovered = np.zeros(n_subsets, np.int64)
+    n_phantoms = np.zeros(n_subsets, np.int64)
+    n_exact = np.zeros(n_subsets, np.int64)
+    reconstruction = np.zeros(n_subsets, np.int64)
+    entry = np.zeros(n_subsets, np.int64)
+    phantom_delta = np.full(n_subsets, np.inf)
+    phantom_delta_exact = np.full(n_subsets, np.inf)
+    point_error = np.full(n_subsets, np.inf)
+    atom_error = np.full(n_subsets, np.inf)
+
+    pair_mask, view_mask = candidate_masks(delta, gap, residual, pair, pair_views)
+    accepted = np.flatnonzero(gap <= delta)
+    # Only a candidate farther from every atom than its gap can ever be a phantom.
+    suspects = np.flatnonzero(distance > gap)
+    phantoms = accepted[distance[accepted] > delta]
+
+    # The true cell is set 0.
+    capacity = max(64, 2 * atoms.shape[0])
+    set_points = np.empty((capacity, 3))
+    set_heights = np.empty(capacity)
+    set_points[: atoms.shape[0]] = atoms
+    set_heights[: atoms.shape[0]] = atom_heights
+    set_starts = np.empty((n_subsets + 1, n_species + 1), np.int64)
+    set_starts[0] = starts
+    set_numbers = np.zeros(n_subsets + 1, np.int64)
+    filled, n_sets, n_distinct = atoms.shape[0], 1, 1
+
+    views_buffer = np.empty(n_views, np.int64)
+    live_buffer = np.empty(accepted.size, np.int64)
+    far_buffer = np.empty(phantoms.size, np.int64)
+    for k in range(n_subsets):
+        mask = masks[k]
+        size = 0
+        for u in range(n_views):
+            if mask >> u & 1:
+                views_buffer[size] = u
+                size += 1
+        views = views_buffer[:size]
+
+        size = 0
+        for c in phantoms:
+            if (pair_mask[c] & ~mask) == 0 and (mask & ~view_mask[c]) == 0:
+                far_buffer[size] = c
+                size += 1
+        n_phantoms[k] = count_distinct(far_buffer[:size], species, position, census_zero)
+        exact = 0
+        for m in range(size):
+            if gap[far_buffer[m]] <= census_zero:
+                far_buffer[exact] = far_buffer[m]
+                exact += 1
+        n_exact[k] = count_distinct(far_buffer[:exact], species, position, census_zero)
+        phantom_delta[k] = smallest_phantom_delta(
+            suspects, gap, residual, distance, pair_views, pair, mask, pair_mask, views, np.inf)
+        phantom_delta_exact[k] = smallest_phantom_delta(
+            suspects, gap, residual, distance, pair_views, pair, mask, pair_mask, views, census_zero)
+
+        size = 0
+        for c in accepted:
+            if anchors[k] != -1 and pair[c] != anchors[k]:
+                continue
+            if (pair_mask[c] & ~mask) == 0 and (mask & ~view_mask[c]) == 0:
+                live_buffer[size] = c
+                size += 1
+        live = live_buffer[:size]
+        kinds, where = reconstruct(live, rule, views, pair, kappa, species, position, residual,
+                                   nearest, points, rotations, inverses[k], delta, zero)
+        n = kinds.size
+        n_recovered[k] = n
+        made, made_heights, made_starts = by_species(kinds, where, n_species)
+        if n > 0:
+            point_error[k] = largest_distance(made, made_starts, atoms, atom_heights, starts)
+            atom_error[k] = largest_distance(atoms, starts, made, made_heights, made_starts)
+
+        found = -1
+        for e in range(n_sets):
+            begin = set_starts[e, 0]
+            if set_starts[e, n_species] - begin == n and same_points(
+                made, made_heights, made_starts, set_points[begin:begin + n], set_heights[begin:begin + n],
+                set_starts[e] - begin, same,
+            ):
+                found = e
+                break
+        reconstruction[k] = set_numbers[found] if found >= 0 else n_distinct
+        if found < 0 or keep_all:
+            if filled + n > capacity:
+                capacity = 2 * (filled + n)
+                grown = np.empty((capacity, 3))
+                grown[:filled] = set_points[:filled]
+                set_points = grown
+                grown_heights = np.empty(capacity)
+                grown_heights[:filled] = set_heights[:filled]
+                set_heights = grown_heights
+            set_points[filled:filled + n] = made
+            set_heights[filled:filled + n] = made_heights
+            set_starts[n_sets] = made_starts + filled
+            set_numbers[n_sets] = reconstruction[k]
+            entry[k] = n_sets
+            filled += n
+            n_sets += 1
+            if found < 0:
+                n_distinct += 1
+        else:
+            entry[k] = found
+    return (n_recovered, n_phantoms, n_exact, reconstruction, entry, phantom_delta, phantom_delta_exact,
+            point_error, atom_error, set_starts[:n_sets], set_points[:filled], set_numbers[:n_sets], phantoms)

@@ -1,0 +1,166 @@
+"""The geometric half of the oracle: one cell in, all view subsets out."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from rc_hpc.constants import CENSUS_ZERO, NUMERICAL_ZERO, SAME_RECONSTRUCTION
+from rc_hpc.errors import Status, StructureError
+from rc_hpc.geometry.pairs import least_squares_inverse, pair_frames, subset_masks
+from rc_hpc.geometry.protocol import Protocol
+from rc_hpc.kernels.candidates import count_candidates, fill_candidates, image_points, project
+from rc_hpc.kernels.search import sort_in_space
+from rc_hpc.kernels.subsets import all_subsets
+from rc_hpc.options import MERGE_RULES
+
+#: Candidates up to which the phantom profile is followed beyond delta; above, its horizon is halved.
+PROFILE_CANDIDATES = 2_000_000
+
+
+@dataclass(frozen=True)
+class Candidates:
+    """All candidates of one structure up to `reach`; see `fill_candidates` for the arrays."""
+
+    pair: np.ndarray
+    species: np.ndarray
+    position: np.ndarray
+    gap: np.ndarray
+    residual: np.ndarray
+    nearest: np.ndarray
+    distance: np.ndarray
+    reach: float
+
+
+@dataclass(frozen=True)
+class Reconstructions:
+    """What every view subset gives.
+
+    Arrays of length K (subsets) are described in `all_subsets`; `cells` are the returned
+    point sets as (species index, positions) and `cell_numbers` the distinct
+    reconstruction each of them is. Cell 0 is the true one.
+    """
+
+    n_recovered: np.ndarray
+    n_phantoms: np.ndarray
+    n_exact: np.ndarray
+    reconstruction: np.ndarray
+    entry: np.ndarray
+    phantom_delta: np.ndarray
+    phantom_delta_exact: np.ndarray
+    point_error: np.ndarray
+    atom_error: np.ndarray
+    cells: list[tuple[np.ndarray, np.ndarray]]
+    cell_numbers: np.ndarray
+    phantoms: np.ndarray
+    candidates: Candidates
+    numbers: np.ndarray
+
+
+class GeometricOracle:
+    """Projects, forgets the correspondence, triangulates, verifies and merges.
+
+    Parameters
+    ----------
+    protocol
+    subsets : sequence of tuple of int
+        Camera indices of each view subset.
+    enumeration, merge : str
+        See `rc_hpc.options`.
+    max_candidates : int
+        Candidates beyond which a structure is refused.
+    """
+
+    def __init__(self, protocol: Protocol, subsets, enumeration="all-pairs", merge="dominance",
+                 max_candidates=100_000_000):
+        self.protocol = protocol
+        self.frames = pair_frames(protocol)
+        self.rotations = np.ascontiguousarray(protocol.rotations)
+        self.masks = subset_masks(subsets)
+        self.inverses = least_squares_inverse(protocol, subsets)
+        self.rule = MERGE_RULES.index(merge)
+        self.max_candidates = max_candidates
+        # A mean weighs a point by its candidates, and `first` follows the atoms' order: both
+        # are defined on the atoms' images one by one, not on what a picture shows.
+        self.by_atom = merge in ("mean", "first")
+        self.anchors = np.full(len(subsets), -1, dtype=np.int64)
+        if enumeration == "anchor":
+            pairs = [tuple(pair) for pair in self.frames.views.tolist()]
+            self.anchors[:] = [pairs.index(s[:2]) if s[:2] in pairs else -2 for s in map(tuple, subsets)]
+
+    def candidates(self, positions, starts, reach_min, reach_max):
+        """Enumerate all candidates of a cell.
+
+        Parameters
+        ----------
+        positions : (n, 3) float64
+            Atoms sorted by species, Å.
+        starts : (S + 1,) int64
+            Species ranges.
+        reach_min, reach_max : float
+            Gap that must be covered, and the one that is covered where memory allows, Å.
+
+        Returns
+        -------
+        Candidates, image points (V, n, 2), sorted atoms (n, 3), their heights (n,)
+        """
+        frames = self.frames
+        screen = project(positions, self.rotations)
+        points, heights, view_starts, atom = image_points(screen, starts, not self.by_atom, NUMERICAL_ZERO)
+        reach = reach_max
+        counts = count_candidates(points, view_starts, frames.views, frames.screen_normal, reach)
+        while counts.sum() > PROFILE_CANDIDATES and reach > reach_min:
+            reach = max(reach_min, 0.5 * reach)
+            counts = count_candidates(points, view_starts, frames.views, frames.screen_normal, reach)
+        if counts.sum() > self.max_candidates:
+            raise StructureError(
+                Status.too_large,
+                f"{counts.sum()} candidates at delta {reach_min} Å; raise --max-candidates ({self.max_candidates}) or lower --delta",
+            )
+        atoms, atom_heights, _ = sort_in_space(positions, starts)
+        found = fill_candidates(
+            points, heights, view_starts, atom, self.rotations, frames.views, frames.normal,
+            frames.screen_normal, frames.screen_side, frames.dual, atoms, atom_heights, starts,
+            counts, reach, self.by_atom,
+        )
+        return Candidates(*found, reach), points, atoms, atom_heights
+
+    def run(self, positions, numbers, delta, delta_max=0.0, keep_all=False) -> Reconstructions:
+        """Reconstruct one cell on every view subset.
+
+        Parameters
+        ----------
+        positions : (n, 3) array_like
+            Cartesian positions, Å, finite.
+        numbers : (n,) array_like
+            Atomic numbers.
+        delta : float
+            Acceptance and merge tolerance, Å.
+        delta_max : float
+            Horizon of the phantom profile, Å; `delta` where smaller.
+        keep_all : bool
+            Return every subset's point set, not the distinct ones only.
+        """
+        numbers = np.asarray(numbers)
+        order = np.argsort(numbers, kind="stable")
+        positions = np.ascontiguousarray(np.asarray(positions, dtype=float)[order])
+        kinds, first = np.unique(numbers[order], return_index=True)
+        starts = np.append(first, numbers.size).astype(np.int64)
+        candidates, points, atoms, atom_heights = self.candidates(positions, starts, delta, max(delta, delta_max))
+        c = candidates
+        (n_recovered, n_phantoms, n_exact, reconstruction, entry, phantom_delta, phantom_delta_exact,
+         point_error, atom_error, set_starts, set_points, set_numbers, phantoms) = all_subsets(
+            self.masks, self.inverses, self.anchors, self.rule, keep_all, delta, NUMERICAL_ZERO,
+            CENSUS_ZERO, SAME_RECONSTRUCTION, c.pair, c.species, c.position, c.gap, c.residual,
+            c.nearest, c.distance, self.frames.views, self.frames.kappa, points, self.rotations,
+            atoms, atom_heights, starts,
+        )
+        species = np.arange(kinds.size)
+        cells = [
+            (np.repeat(species, np.diff(bounds)), set_points[bounds[0]:bounds[-1]]) for bounds in set_starts
+        ]
+        return Reconstructions(
+            n_recovered, n_phantoms, n_exact, reconstruction, entry, phantom_delta, phantom_delta_exact,
+            point_error, atom_error, cells, set_numbers, phantoms, candidates, kinds,
+        )

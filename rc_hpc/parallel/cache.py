@@ -1,0 +1,139 @@
+"""Where numba keeps compiled kernels, and who compiles them.
+
+Called before numba is imported. The folder is keyed by all sources of the package: numba
+itself misses a change in a function of another file and would run the old kernel.
+"""
+
+from __future__ import annotations
+
+import atexit
+import hashlib
+import logging
+import os
+import shutil
+import stat
+import sys
+import tempfile
+from collections.abc import Callable, Iterator
+from importlib import metadata
+from pathlib import Path
+
+from rc_hpc.parallel.launch import Comm, launched_tasks, launcher_rank
+
+log = logging.getLogger(__name__)
+
+
+def cache_key(package: Path | None = None) -> str:
+    """Name of the cache folder: a hash of all sources and of numba's and numpy's versions."""
+    package = package or Path(__file__).parents[1]
+    digest = hashlib.sha256()
+    for library in ("numba", "llvmlite", "numpy"):
+        digest.update(f"{library} {metadata.version(library)}\n".encode())
+    for source in sorted(package.rglob("*.py")):
+        digest.update(f"{source.relative_to(package)}\0".encode())
+        digest.update(source.read_bytes())
+    return f"numba-{digest.hexdigest()[:16]}"
+
+
+def prepare_numba_cache() -> Path:
+    """Point NUMBA_CACHE_DIR to a writable folder for exactly this version of the kernels.
+
+    Base folder: NUMBA_CACHE_DIR where it is set; else, under a launcher or in a SLURM job,
+    one in the temporary folder, which is local to the node (several nodes filling one folder
+    on NFS damage it); else `$XDG_CACHE_HOME` or `~/.cache`. Where it cannot be written, a
+    temporary folder is used and a warning says so. May be called again.
+
+    Returns
+    -------
+    Path
+        The folder.
+    """
+    key = cache_key()
+    asked = os.environ.get("NUMBA_CACHE_DIR")
+    if asked and Path(asked).name == key:
+        folder = Path(asked)  # set by an earlier call, perhaps of the parent process
+    else:
+        folder = _base(asked) / key
+    why = _unwritable(folder)
+    if why:
+        wanted, folder = folder, next(f for f in _fallbacks(key) if not _unwritable(f))
+        if launcher_rank() == 0:
+            log.warning("kernels cannot be cached in %s (%s): using %s. Set NUMBA_CACHE_DIR to a "
+                        "writable folder to compile only once", wanted, why, folder)
+    os.environ["NUMBA_CACHE_DIR"] = str(folder)
+    if "numba" in sys.modules:  # it has read the variable; kernels look here when decorated
+        sys.modules["numba"].config.CACHE_DIR = str(folder)
+    return folder
+
+
+def _base(asked: str | None) -> Path:
+    if asked:
+        return Path(asked).expanduser().absolute()
+    if launched_tasks() > 1 or "SLURM_JOB_ID" in os.environ:
+        return _user_temp()
+    cache = os.environ.get("XDG_CACHE_HOME", "")
+    if os.path.isabs(cache):
+        return Path(cache) / "rc_hpc"
+    try:
+        return Path.home() / ".cache" / "rc_hpc"
+    except RuntimeError:  # a user without a home
+        return _user_temp()
+
+
+def _user_temp() -> Path:
+    return Path(tempfile.gettempdir()) / f"rc_hpc-{os.getuid()}"
+
+
+def _fallbacks(key: str) -> Iterator[Path]:
+    yield _user_temp() / key
+    fresh = Path(tempfile.mkdtemp(prefix="rc_hpc-"))
+    atexit.register(shutil.rmtree, fresh, ignore_errors=True)
+    yield fresh
+
+
+def _unwritable(folder: Path) -> str:
+    """Why `folder` cannot be used; empty if it can. Makes it."""
+    try:
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        if folder.parent == _user_temp():
+            # A guessable name that all users may take: what lies there is run as code.
+            for path in (folder.parent, folder):
+                found = path.lstat()
+                if (not stat.S_ISDIR(found.st_mode) or found.st_uid != os.getuid()
+                        or found.st_mode & 0o022):
+                    return f"{path} can be changed by other users"
+        with tempfile.TemporaryFile(dir=folder) as probe:
+            probe.write(b"probe")
+    except OSError as error:
+        return error.strerror or str(error)
+    return ""
+
+
+def warm_once_per_node(comm: Comm, warm: Callable[[], object]) -> None:
+    """Call `warm` on all ranks, first on one of each node: it compiles, the others load.
+
+    Where rank 0's cache folder is seen from another node, rank 0 compiles for that node too.
+
+    Parameters
+    ----------
+    warm
+        Runs every kernel once on small input.
+    """
+    if comm.size == 1:
+        warm()
+        return
+    folder = prepare_numba_cache()
+    first = comm.node_rank() == 0
+    token = None
+    if comm.rank == 0:
+        handle, token = tempfile.mkstemp(prefix="compiling-", dir=folder)
+        os.close(handle)
+    shared = Path(comm.bcast(token)).exists()
+    alone = first and (comm.rank == 0 or not shared)
+    if alone:
+        warm()
+    comm.barrier()
+    if token:
+        os.unlink(token)
+    if not alone:
+        warm()

@@ -1,0 +1,136 @@
+"""What every reader shares: checks of the numbers, and one way in which a library can fail."""
+
+from __future__ import annotations
+
+import hashlib
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import cache
+from importlib import metadata
+
+import numpy as np
+
+from rc_hpc.errors import Status, StructureError
+from rc_hpc.structures.record import Item, Structure
+
+#: Cells of a smaller volume are degenerate, Å^3; one hydrogen atom takes about 5.
+MIN_VOLUME = 1e-3
+#: Longest library message that is passed on, characters.
+MESSAGE_LENGTH = 300
+
+
+def name_of(item: Item) -> str:
+    """What messages call the item: its source, and its id where the source does not end in it."""
+    return item.source if item.source.endswith(item.id) else f"{item.source}, {item.id}"
+
+
+def refuse(item: Item, status: Status, message: str) -> StructureError:
+    """A `StructureError` whose message starts with the item's name."""
+    return StructureError(status, f"{name_of(item)}: {message}")
+
+
+def one_line(text: object) -> str:
+    """`text` without line breaks, cut to `MESSAGE_LENGTH` characters."""
+    line = " ".join(str(text).split())
+    return line if len(line) <= MESSAGE_LENGTH else line[: MESSAGE_LENGTH - 3] + "..."
+
+
+@cache
+def version_of(distribution: str) -> str:
+    """Installed version of a distribution, as recorded with each structure."""
+    return metadata.version(distribution)
+
+
+@contextmanager
+def guarded(item: Item) -> Iterator[list[warnings.WarningMessage]]:
+    """Run a library's reader: its warnings are kept off the terminal, its exceptions become one.
+
+    Yields the list that warnings go to. Whatever is raised inside leaves as a
+    `StructureError`; the last warning is quoted, since it often says more.
+    """
+    with warnings.catch_warnings(record=True) as heard, np.errstate(all="ignore"):
+        warnings.simplefilter("always")
+        try:
+            yield heard
+        except StructureError:
+            raise
+        except np.linalg.LinAlgError as error:
+            raise refuse(item, Status.singular_cell,
+                         f"the cell has no volume ({one_line(error)}); correct its vectors") from error
+        except Exception as error:
+            hint = f" (warning: {one_line(heard[-1].message)})" if heard else ""
+            raise refuse(item, Status.read_error,
+                         f"{type(error).__name__}: {one_line(error)}{hint}; "
+                         "repair the file, or leave it out with --ids") from error
+
+
+def text_of(item: Item, blob: bytes) -> str:
+    """The blob as text with ``\\n`` line ends; refuses empty and binary content."""
+    if not blob.strip():
+        raise refuse(item, Status.empty, "it is empty; write the structure again")
+    if b"\0" in blob:
+        raise refuse(item, Status.read_error, "it is binary, not text; give the text file")
+    text = blob.decode("utf-8-sig", errors="replace")
+    return text.replace("\r\n", "\n").replace("\r", "\n")
+
+
+def build(item: Item, blob: bytes, lattice, frac, numbers, *, reader: str,
+          space_group: int = 0) -> Structure:
+    """The `Structure`, once its numbers have passed the checks.
+
+    Parameters
+    ----------
+    lattice : (3, 3) array_like
+        Lattice vectors as rows, Å.
+    frac : (n, 3) array_like
+        Fractional coordinates.
+    numbers : (n,) array_like
+        Atomic numbers, 1 to 118.
+    reader
+        Program and version.
+    space_group
+        Space-group number the source claims, 0 for none.
+    """
+    lattice = np.array(lattice, dtype=np.float64)
+    frac = np.array(frac, dtype=np.float64).reshape(-1, 3)
+    numbers = np.array(numbers, dtype=np.int32).reshape(-1)
+    if not numbers.size:
+        raise refuse(item, Status.empty, "it holds no atoms; write the structure again")
+    if numbers.min() < 1 or numbers.max() > 118:
+        raise refuse(item, Status.unknown_species,
+                     "it holds dummy atoms (X); name their elements or remove them")
+    if not np.isfinite(lattice).all():
+        raise refuse(item, Status.non_finite, "the cell holds NaN or Inf; correct its numbers")
+    if not np.isfinite(frac).all():
+        atom = int(np.flatnonzero(~np.isfinite(frac).all(axis=1))[0])
+        raise refuse(item, Status.non_finite,
+                     f"atom {atom + 1} has a NaN or Inf coordinate; correct its numbers")
+    volume = abs(np.linalg.det(lattice))
+    if not np.isfinite(volume) or volume < MIN_VOLUME:
+        raise refuse(item, Status.singular_cell,
+                     f"the cell has a volume of {volume:.3g} Å^3; correct its vectors")
+    return Structure(id=item.id, lattice=lattice, frac=frac, numbers=numbers, source=item.source,
+                     reader=reader, sha256=hashlib.sha256(blob).hexdigest(),
+                     source_space_group=space_group)
+
+
+def from_pymatgen(item: Item, blob: bytes, structure, *, reader: str,
+                  space_group: int = 0) -> Structure:
+    """A pymatgen structure as ours: ordered, every species an element, charges and isotopes dropped."""
+    from pymatgen.core import Element
+
+    numbers = []
+    for index, site in enumerate(structure):
+        unknown = [s.symbol for s in site.species if not Element.is_valid_symbol(s.symbol)]
+        if unknown:
+            raise refuse(item, Status.unknown_species,
+                         f"site {index + 1} is {unknown[0]!r}, which is no element; name its element")
+        if not site.is_ordered:
+            raise refuse(item, Status.disordered,
+                         f"site {index + 1} is {one_line(site.species_string)}; "
+                         "give an ordered approximant")
+        # Element("D") and Element("T") have Z = 1: isotopes look alike in a picture.
+        numbers.append(Element(site.specie.symbol).Z)
+    return build(item, blob, structure.lattice.matrix, structure.frac_coords, numbers,
+                 reader=reader, space_group=space_group)

@@ -1,0 +1,85 @@
+"""Bytes of files and of parts of them, plain or gzip.
+
+The functions are plain and module-level, so that what is made of them by
+`functools.partial` can be sent to another process.
+"""
+
+from __future__ import annotations
+
+import gzip
+import os
+import shutil
+import tempfile
+import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import lru_cache
+from pathlib import Path
+from typing import BinaryIO
+
+
+def is_gzip(path: str) -> bool:
+    """Whether the name says that the file is compressed."""
+    return path.lower().endswith(".gz")
+
+
+@contextmanager
+def opened(path: str) -> Iterator[BinaryIO]:
+    """The file's content, uncompressed, as a binary stream; every fault is an OSError."""
+    try:
+        with gzip.open(path) if is_gzip(path) else open(path, "rb") as file:
+            yield file
+    except (EOFError, zlib.error) as error:
+        raise OSError(f"{path}: broken gzip file ({error})") from error
+
+
+def read_file(path: str) -> bytes:
+    """The whole file, uncompressed."""
+    with opened(path) as file:
+        return file.read()
+
+
+def read_span(path: str, start: int, end: int) -> bytes:
+    """Bytes `start` to `end` of the file's uncompressed content."""
+    if is_gzip(path):
+        state = os.stat(path)
+        file = unpacked(path, state.st_size, state.st_mtime_ns)
+        return os.pread(file.fileno(), end - start, start)
+    with open(path, "rb") as file:
+        file.seek(start)
+        return file.read(end - start)
+
+
+@lru_cache(maxsize=4)
+def unpacked(path: str, size: int, mtime_ns: int) -> BinaryIO:
+    """A nameless temporary copy of a gzip file's content, since gzip cannot be read from the middle.
+
+    `size` and `mtime_ns` are those of the file: a changed file is unpacked anew.
+    """
+    copy = tempfile.TemporaryFile()
+    with opened(path) as file:
+        shutil.copyfileobj(file, copy, 1 << 20)
+    copy.flush()
+    return copy
+
+
+@contextmanager
+def seekable(path: str) -> Iterator[BinaryIO]:
+    """The uncompressed content as a real file (it has a descriptor), from its start."""
+    if not is_gzip(path):
+        with open(path, "rb") as file:
+            yield file
+        return
+    state = os.stat(path)
+    copy = unpacked(path, state.st_size, state.st_mtime_ns)
+    with open(os.dup(copy.fileno()), "rb") as file:
+        file.seek(0)
+        yield file
+
+
+def stem_and_suffix(path: str) -> tuple[str, str]:
+    """Name and lower-case suffix without ``.gz``: ``a/POSCAR.gz`` gives (``POSCAR``, ````)."""
+    name = Path(path).name
+    if is_gzip(name):
+        name = name[:-3]
+    return name, Path(name).suffix.lower()

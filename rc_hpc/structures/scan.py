@@ -1,0 +1,117 @@
+"""Where in a file each structure lies, found without reading any of them.
+
+All functions give byte spans (start, end), so that a listing needs no more
+memory than one span, and a structure can be read again later on its own.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from typing import BinaryIO
+
+STRING = rb'"[^"\\]*(?:\\.[^"\\]*)*"'
+#: At the top level entries are told apart by commas and colons as well.
+TOP = re.compile(STRING + rb'|["\[\]{},:]', re.DOTALL)
+#: Deeper down only brackets count; strings are matched to pass over theirs.
+DEEP = re.compile(STRING + rb'|["\[\]{}]', re.DOTALL)
+NOT_SPACE = re.compile(rb"[^ \t\r\n]")
+
+
+def json_spans(buffer) -> Iterator[tuple[str | None, int, int]]:
+    """Entries of the one JSON object or list in `buffer` (bytes or mmap), in file order.
+
+    Yields
+    ------
+    key, start, end
+        The entry's key (None in a list) and the span of its value.
+
+    Raises
+    ------
+    ValueError
+        Where the text ends too early or is no JSON object or list.
+    """
+    first = NOT_SPACE.search(buffer)
+    if first is None or first.group() not in (b"{", b"["):
+        raise ValueError("it is neither a JSON object nor a JSON list")
+    keyed = first.group() == b"{"
+    depth, pos, start, key = 1, first.end(), first.end(), None
+    while depth:
+        token = (TOP if depth == 1 else DEEP).search(buffer, pos)
+        if token is None or token.group() == b'"':
+            where = f"in entry {key!r}" if key else f"after byte {start}"
+            raise ValueError(f"the JSON ends too early, {where}")
+        pos, mark = token.end(), token.group()[:1]
+        if mark in b"{[":
+            depth += 1
+        elif mark in b"}]":
+            depth -= 1
+        if depth == 1 and keyed and key is None and mark == b'"':
+            key = json.loads(token.group())
+        elif depth == 1 and keyed and mark == b":":
+            start = pos
+        elif depth == 0 or (depth == 1 and mark == b","):
+            if NOT_SPACE.search(buffer, start, token.start()):
+                if keyed and key is None:
+                    raise ValueError(f"the JSON holds a value without a key after byte {start}")
+                yield key, start, token.start()
+            start, key = pos, None
+    if NOT_SPACE.search(buffer, pos):
+        raise ValueError(f"text follows the JSON, at byte {pos}; JSON lines belong in a .jsonl file")
+
+
+def line_spans(file: BinaryIO) -> Iterator[tuple[int, int, int]]:
+    """(line number from 1, start, end) of the lines that are not blank."""
+    start = 0
+    for number, line in enumerate(file, 1):
+        end = start + len(line)
+        if line.strip():
+            yield number, start, end
+        start = end
+
+
+def xyz_spans(file: BinaryIO) -> Iterator[tuple[int, int]]:
+    """Spans of the frames of an (extended) XYZ file.
+
+    Raises
+    ------
+    ValueError
+        Where a frame does not start with its number of atoms, or ends too early.
+    """
+    start, line = 0, file.readline()
+    while line.strip():
+        try:
+            count = int(line)
+        except ValueError:
+            raise ValueError(f"{line[:40].decode(errors='replace').strip()!r} at byte {start} "
+                             "is not the number of atoms of a frame") from None
+        end = start + len(line)
+        for _ in range(count + 1):  # the comment line, then one line an atom
+            line = file.readline()
+            if not line:
+                raise ValueError(f"the frame at byte {start} ends before its {count} atoms")
+            end += len(line)
+        line = file.readline()
+        while line.lstrip().startswith(b"VEC"):  # cell vectors of the ADF dialect
+            end += len(line)
+            line = file.readline()
+        yield start, end
+        start = end
+
+
+def cif_blocks(data: bytes) -> list[tuple[int, int]]:
+    """Spans of the data blocks that describe a crystal (a cell or atom sites).
+
+    Blocks of bibliography or powder patterns are no structures and are left out.
+    """
+    starts, pos, in_text = [], 0, False
+    for line in data.splitlines(keepends=True):
+        if line.startswith(b";"):
+            in_text = not in_text
+        elif not in_text and line.lstrip().startswith(b"data_"):
+            starts.append(pos)
+        pos += len(line)
+    spans = zip(starts, [*starts[1:], len(data)])
+    return [(a, b) for a, b in spans
+            if re.search(rb"^\s*_(cell_length|atom_site)_", data[a:b], re.MULTILINE)]
