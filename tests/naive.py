@@ -296,14 +296,16 @@ def distance_to_atoms(points, point_symbols, positions, symbols):
     return distance.min(axis=1)
 
 
-def phantoms_by_acceptance(positions, symbols, rotations, subset, delta):
+def phantoms_by_acceptance(positions, symbols, rotations, subset, delta, anchor=False):
     """Accepted points farther than delta from every atom of their species.
 
     Parameters
     ----------
     rotations : sequence of (3, 3)
     subset : sequence of int
-        Indices of the views used; all their pairs are enumerated.
+        Indices of the views used.
+    anchor : bool
+        Enumerate the first two of them only instead of all pairs.
 
     Returns
     -------
@@ -314,6 +316,8 @@ def phantoms_by_acceptance(positions, symbols, rotations, subset, delta):
     """
     candidates = all_candidates(positions, symbols, [rotations[v] for v in subset])
     accepted = candidates[candidates.reached <= delta]
+    if anchor:
+        accepted = accepted[(accepted.views == [0, 1]).all(axis=1)]
     far = distance_to_atoms(accepted.positions, accepted.symbols, positions, symbols) > delta
     kept = merge_first(accepted.positions, accepted.symbols, delta)
     return accepted[far], accepted[kept[far[kept]]]

@@ -9,7 +9,7 @@ replaces the loop over all pairs of points.
 import numpy as np
 from numba import njit
 
-from rc_hpc.kernels.search import height2, nearest2, nearest3
+from rc_hpc.kernels.search import height2, height3, nearest2, nearest3, stable_order
 
 
 @njit(cache=True)
@@ -58,7 +58,7 @@ def image_points(screen, starts, once, zero):
             local = np.empty(size)
             for k in range(size):
                 local[k] = height2(screen[v, low + k, 0], screen[v, low + k, 1])
-            ranks = np.argsort(local, kind="mergesort")
+            ranks = stable_order(local)
             begin = filled
             for k in range(size):
                 source = low + ranks[k]
@@ -85,29 +85,46 @@ def image_points(screen, starts, once, zero):
 
 
 @njit(cache=True)
-def _normal_heights(points, low, high, direction):
-    """Heights of the points [low, high) along a screen direction, and their sorting order."""
-    t = np.empty(high - low)
-    for k in range(low, high):
-        t[k - low] = points[k, 0] * direction[0] + points[k, 1] * direction[1]
-    return t, np.argsort(t, kind="mergesort")
+def normal_heights(points, view_starts, pair_views, screen_normal):
+    """Heights of the image points along each pair's common normal, and their sorted order.
+
+    Returns
+    -------
+    heights : (P, 2, n) float64
+    order : (P, 2, n) int64
+        Within each species the view's image points by ascending height.
+    """
+    n_pairs = pair_views.shape[0]
+    heights = np.empty((n_pairs, 2, points.shape[1]))
+    order = np.empty((n_pairs, 2, points.shape[1]), np.int64)
+    for p in range(n_pairs):
+        for side in range(2):
+            v = pair_views[p, side]
+            for k in range(view_starts[v, -1]):
+                heights[p, side, k] = (
+                    points[v, k, 0] * screen_normal[p, side, 0] + points[v, k, 1] * screen_normal[p, side, 1]
+                )
+            for s in range(view_starts.shape[1] - 1):
+                low, high = view_starts[v, s], view_starts[v, s + 1]
+                order[p, side, low:high] = low + stable_order(heights[p, side, low:high])
+    return heights, order
 
 
 @njit(cache=True)
 def _window(t_a, order_a, t_b, order_b, reach, out_a, out_b, fill):
-    """Count, and when `fill` list, the index pairs whose heights agree within `reach`."""
+    """Count, and when `fill` list, the point pairs whose heights agree within `reach`."""
     slack = reach + 1e-12  # the bounds of the window round; the gap itself decides
     count = 0
     first = 0
-    for a in range(order_a.size):
-        t = t_a[order_a[a]]
+    for a in order_a:
+        t = t_a[a]
         while first < order_b.size and t_b[order_b[first]] < t - slack:
             first += 1
         m = first
         while m < order_b.size and t_b[order_b[m]] <= t + slack:
             if abs(t - t_b[order_b[m]]) <= reach:
                 if fill:
-                    out_a[count] = order_a[a]
+                    out_a[count] = a
                     out_b[count] = order_b[m]
                 count += 1
             m += 1
@@ -115,7 +132,7 @@ def _window(t_a, order_a, t_b, order_b, reach, out_a, out_b, fill):
 
 
 @njit(cache=True)
-def count_candidates(points, view_starts, pair_views, screen_normal, reach):
+def count_candidates(normal_height, normal_order, view_starts, pair_views, reach):
     """Candidates per pair and species, (P, S) int64, with a gap of at most `reach` Å."""
     n_species = view_starts.shape[1] - 1
     counts = np.zeros((pair_views.shape[0], n_species), np.int64)
@@ -123,23 +140,39 @@ def count_candidates(points, view_starts, pair_views, screen_normal, reach):
     for p in range(pair_views.shape[0]):
         v, w = pair_views[p, 0], pair_views[p, 1]
         for s in range(n_species):
-            t_v, o_v = _normal_heights(points[v], view_starts[v, s], view_starts[v, s + 1], screen_normal[p, 0])
-            t_w, o_w = _normal_heights(points[w], view_starts[w, s], view_starts[w, s + 1], screen_normal[p, 1])
-            counts[p, s] = _window(t_v, o_v, t_w, o_w, reach, nothing, nothing, False)
+            counts[p, s] = _window(
+                normal_height[p, 0], normal_order[p, 0, view_starts[v, s]:view_starts[v, s + 1]],
+                normal_height[p, 1], normal_order[p, 1, view_starts[w, s]:view_starts[w, s + 1]],
+                reach, nothing, nothing, False)
     return counts
 
 
 @njit(cache=True)
-def fill_candidates(points, heights, view_starts, atom, rotations, pair_views, normal,
-                    screen_normal, screen_side, dual, atoms, atom_heights, starts,
-                    counts, reach, in_order):
+def _midpoint(image_v, image_w, t_v, t_w, normal, side, dual):
+    """Midpoint of closest approach of the rays of two image points."""
+    middle = 0.5 * (t_v + t_w)
+    a = image_v[0] * side[0, 0] + image_v[1] * side[0, 1]
+    b = image_w[0] * side[1, 0] + image_w[1] * side[1, 1]
+    return (
+        middle * normal[0] + a * dual[0, 0] + b * dual[1, 0],
+        middle * normal[1] + a * dual[0, 1] + b * dual[1, 1],
+        middle * normal[2] + a * dual[0, 2] + b * dual[1, 2],
+    )
+
+
+@njit(cache=True)
+def fill_candidates(points, heights, view_starts, atom, normal_height, normal_order, rotations,
+                    pair_views, normal, screen_side, dual, atoms, atom_heights, starts,
+                    counts, reach, by_atom):
     """Enumerate the counted candidates with residuals and distances.
 
     Parameters
     ----------
     points, heights, view_starts, atom
         From `image_points`.
-    pair_views, normal, screen_normal, screen_side, dual
+    normal_height, normal_order
+        From `normal_heights`.
+    pair_views, normal, screen_side, dual
         Frames of the pairs, see `rc_hpc.geometry.pairs.PairFrames`.
     atoms, atom_heights, starts
         True atoms sorted by `sort_in_space`, for the distance.
@@ -147,15 +180,20 @@ def fill_candidates(points, heights, view_starts, atom, rotations, pair_views, n
         From `count_candidates` at the same `reach`.
     reach : float
         Gap up to which candidates are listed and residuals are measured, Å.
-    in_order : bool
-        List the candidates of a pair by the first view's atom, then the second's: the
-        order in which a double loop over the atoms meets them.
+    by_atom : bool
+        Number the candidates of a pair by the first view's atom, then the second's, as a
+        double loop over the atoms meets them.
 
     Returns
     -------
     pair, species : (C,) int32
+    met : (C,) int64
+        When the candidate was met: by pair, then as `by_atom` says.
     position : (C, 3) float64
-        Midpoint of closest approach of the two rays, Å.
+        Midpoint of closest approach of the two rays, Å. Candidates are sorted by species
+        and along the generic direction.
+    height : (C,) float64
+        Coordinate along that direction, Å.
     gap : (C,) float64
         Distance of the two rays, Å.
     residual : (C, V) float64
@@ -168,50 +206,78 @@ def fill_candidates(points, heights, view_starts, atom, rotations, pair_views, n
     n_views = points.shape[0]
     n_species = starts.size - 1
     total = counts.sum()
-    pair = np.empty(total, np.int32)
-    species = np.empty(total, np.int32)
-    position = np.empty((total, 3))
-    gap = np.empty(total)
-    residual = np.empty((total, n_views))
-    nearest = np.empty((total, n_views), np.int32)
-    distance = np.empty(total)
+    met_pair = np.empty(total, np.int32)
+    met_first = np.empty(total, np.int32)
+    met_second = np.empty(total, np.int32)
+    met_height = np.empty(total)
+    species_total = counts.sum(axis=0)
+    ends = np.cumsum(species_total)
+    begin = ends - species_total
+
+    # First pass, by pair: which rays meet, in the order in which they are met.
     c = 0
+    met_species = np.empty(total, np.int32)
     for p in range(pair_views.shape[0]):
         v, w = pair_views[p, 0], pair_views[p, 1]
         for s in range(n_species):
             size = counts[p, s]
             if size == 0:
                 continue
-            low_v, low_w = view_starts[v, s], view_starts[w, s]
-            t_v, o_v = _normal_heights(points[v], low_v, view_starts[v, s + 1], screen_normal[p, 0])
-            t_w, o_w = _normal_heights(points[w], low_w, view_starts[w, s + 1], screen_normal[p, 1])
             first = np.empty(size, np.int64)
             second = np.empty(size, np.int64)
-            _window(t_v, o_v, t_w, o_w, reach, first, second, True)
-            if in_order:
+            _window(normal_height[p, 0], normal_order[p, 0, view_starts[v, s]:view_starts[v, s + 1]],
+                    normal_height[p, 1], normal_order[p, 1, view_starts[w, s]:view_starts[w, s + 1]],
+                    reach, first, second, True)
+            if by_atom:
                 key = np.empty(size, np.int64)
                 for k in range(size):
-                    key[k] = atom[v, low_v + first[k]] * atom.shape[1] + atom[w, low_w + second[k]]
+                    key[k] = atom[v, first[k]] * atom.shape[1] + atom[w, second[k]]
                 ranks = np.argsort(key, kind="mergesort")
                 first, second = first[ranks], second[ranks]
             for k in range(size):
-                i, j = low_v + first[k], low_w + second[k]
-                middle = 0.5 * (t_v[first[k]] + t_w[second[k]])
-                a = points[v, i, 0] * screen_side[p, 0, 0] + points[v, i, 1] * screen_side[p, 0, 1]
-                b = points[w, j, 0] * screen_side[p, 1, 0] + points[w, j, 1] * screen_side[p, 1, 1]
-                x = middle * normal[p, 0] + a * dual[p, 0, 0] + b * dual[p, 1, 0]
-                y = middle * normal[p, 1] + a * dual[p, 0, 1] + b * dual[p, 1, 1]
-                z = middle * normal[p, 2] + a * dual[p, 0, 2] + b * dual[p, 1, 2]
-                pair[c] = p
-                species[c] = s
-                position[c, 0], position[c, 1], position[c, 2] = x, y, z
-                gap[c] = abs(t_v[first[k]] - t_w[second[k]])
-                for u in range(n_views):
-                    sx = x * rotations[u, 0, 0] + y * rotations[u, 1, 0] + z * rotations[u, 2, 0]
-                    sy = x * rotations[u, 0, 1] + y * rotations[u, 1, 1] + z * rotations[u, 2, 1]
-                    found, d = nearest2(heights[u], points[u], view_starts[u, s], view_starts[u, s + 1], sx, sy, reach)
-                    residual[c, u] = d
-                    nearest[c, u] = found
-                distance[c] = nearest3(atom_heights, atoms, starts[s], starts[s + 1], x, y, z)
+                i, j = first[k], second[k]
+                x, y, z = _midpoint(points[v, i], points[w, j], normal_height[p, 0, i], normal_height[p, 1, j],
+                                    normal[p], screen_side[p], dual[p])
+                met_pair[c] = p
+                met_species[c] = s
+                met_first[c] = i
+                met_second[c] = j
+                met_height[c] = height3(x, y, z)
                 c += 1
-    return pair, species, position, gap, residual, nearest, distance
+
+    # Second pass, sorted by species and height: where they meet and how well.
+    met = np.empty(total, np.int64)
+    cursor = begin.copy()
+    for c in range(total):
+        met[cursor[met_species[c]]] = c
+        cursor[met_species[c]] += 1
+    pair = np.empty(total, np.int32)
+    species = np.empty(total, np.int32)
+    position = np.empty((total, 3))
+    height = np.empty(total)
+    gap = np.empty(total)
+    residual = np.empty((total, n_views))
+    nearest = np.empty((total, n_views), np.int32)
+    distance = np.empty(total)
+    for s in range(n_species):
+        own = met[begin[s]:ends[s]]
+        met[begin[s]:ends[s]] = own[stable_order(met_height[own])]
+        for c in range(begin[s], ends[s]):
+            source = met[c]
+            p = met_pair[source]
+            v, w = pair_views[p, 0], pair_views[p, 1]
+            i, j = met_first[source], met_second[source]
+            t_v, t_w = normal_height[p, 0, i], normal_height[p, 1, j]
+            x, y, z = _midpoint(points[v, i], points[w, j], t_v, t_w, normal[p], screen_side[p], dual[p])
+            pair[c] = p
+            species[c] = s
+            position[c, 0], position[c, 1], position[c, 2] = x, y, z
+            height[c] = met_height[source]
+            gap[c] = abs(t_v - t_w)
+            for u in range(n_views):
+                sx = x * rotations[u, 0, 0] + y * rotations[u, 1, 0] + z * rotations[u, 2, 0]
+                sy = x * rotations[u, 0, 1] + y * rotations[u, 1, 1] + z * rotations[u, 2, 1]
+                nearest[c, u], residual[c, u] = nearest2(
+                    heights[u], points[u], view_starts[u, s], view_starts[u, s + 1], sx, sy, reach)
+            distance[c] = nearest3(atom_heights, atoms, starts[s], starts[s + 1], x, y, z)
+    return pair, species, met, position, height, gap, residual, nearest, distance

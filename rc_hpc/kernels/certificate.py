@@ -39,10 +39,9 @@ def smallest_phantom_delta(candidates, gap, residual, distance, pair_views, pair
 
 
 @njit(cache=True)
-def count_distinct(chosen, species, position, radius):
-    """Number of distinct points among candidates: those within `radius` are one, first come first."""
+def count_distinct(chosen, species, position, height, radius):
+    """Number of distinct points among candidates (ascending): those within `radius` are one."""
     if chosen.size < 2:
         return chosen.size
-    order = np.arange(chosen.size)
-    _, leaders = clusters(chosen, order, species, position, radius, True)
+    _, leaders = clusters(chosen, np.arange(chosen.size), species, position, height, radius, False)
     return leaders.size

@@ -1,14 +1,13 @@
 """Which accepted candidates become atoms: the merge rules, each on one view subset.
 
-Every function gets the accepted candidates of the subset as `live` (indices into the
-candidate arrays, ascending) and their worst-view residuals, and returns the chosen
-candidates, or positions where the rule makes new ones.
+Every function gets the accepted candidates of the subset as `live`: indices into the
+candidate arrays, ascending, hence sorted by species and along the generic direction.
 """
 
 import numpy as np
 from numba import njit
 
-from rc_hpc.kernels.search import height3
+from rc_hpc.kernels.search import stable_order
 
 
 @njit(cache=True)
@@ -64,7 +63,7 @@ def merge_by_image_points(live, worst, keep, nearest, views, kappas, zero):
     """One candidate per combination of image points: the best of those that share all of them.
 
     No length enters: two candidates are the same atom when every view shows both at the
-    same point.
+    same point. Returns candidate indices, ascending.
     """
     size = 1
     while size < 2 * live.size:
@@ -98,29 +97,22 @@ def merge_by_image_points(live, worst, keep, nearest, views, kappas, zero):
             old = chosen[m]
             if _better(worst[k], kappas[k], c, worst[old], kappas[old], live[old], zero):
                 chosen[m] = k
-    return live[chosen[:count]]
+    return live[np.sort(chosen[:count])]
 
 
 @njit(cache=True)
-def best_first(live, worst, kappas, species, position, zero):
-    """Order of the live candidates by worst residual, then pair conditioning, species and position.
+def best_first(worst, kappas, zero):
+    """Order of the live candidates by worst residual, then pair conditioning, species and height.
 
     Residuals within `zero` of each other count as equal, so that rounding does not
     decide between exact points.
     """
-    steps = np.floor(worst / zero + 0.5)
-    heights = np.empty(live.size)
-    for k in range(live.size):
-        c = live[k]
-        heights[k] = height3(position[c, 0], position[c, 1], position[c, 2])
-    order = np.argsort(heights, kind="mergesort")
-    order = order[np.argsort(species[live[order]], kind="mergesort")]
-    order = order[np.argsort(kappas[order], kind="mergesort")]
-    return order[np.argsort(steps[order], kind="mergesort")]
+    order = stable_order(kappas)
+    return order[stable_order(np.floor(worst[order] / zero + 0.5))]
 
 
 @njit(cache=True)
-def clusters(live, order, species, position, radius, strict):
+def clusters(live, order, species, position, height, radius, strict):
     """Leader clustering: in the given order, join the first leader within `radius` or become one.
 
     Parameters
@@ -138,15 +130,6 @@ def clusters(live, order, species, position, radius, strict):
         The leaders' positions in `live`, in the order in which they were made.
     """
     n = live.size
-    heights = np.empty(n)
-    for k in range(n):
-        c = live[k]
-        heights[k] = height3(position[c, 0], position[c, 1], position[c, 2])
-    sorted_ = np.argsort(heights, kind="mergesort")
-    sorted_ = sorted_[np.argsort(species[live[sorted_]], kind="mergesort")]
-    rank = np.empty(n, np.int64)
-    for k in range(n):
-        rank[sorted_[k]] = k
     made = np.full(n, -1, np.int64)  # when a candidate became a leader
     leader = np.empty(n, np.int64)
     leaders = np.empty(n, np.int64)
@@ -156,20 +139,19 @@ def clusters(live, order, species, position, radius, strict):
         c = live[k]
         found = -1
         for step in (1, -1):
-            m = rank[k] + step
+            m = k + step
             while 0 <= m < n:
-                other = sorted_[m]
-                o = live[other]
-                if species[o] != species[c] or abs(heights[other] - heights[k]) > slack:
+                o = live[m]
+                if species[o] != species[c] or abs(height[o] - height[c]) > slack:
                     break
-                if made[other] >= 0:
+                if made[m] >= 0:
                     dx = position[o, 0] - position[c, 0]
                     dy = position[o, 1] - position[c, 1]
                     dz = position[o, 2] - position[c, 2]
                     d2 = dx * dx + dy * dy + dz * dz
                     near = d2 < radius * radius if strict else d2 <= radius * radius
-                    if near and (found < 0 or made[other] < made[found]):
-                        found = other
+                    if near and (found < 0 or made[m] < made[found]):
+                        found = m
                 m += step
         if found < 0:
             made[k] = count

@@ -39,6 +39,23 @@ def lower_bound(heights, low, high, value):
 
 
 @njit(cache=True)
+def stable_order(values):
+    """Stable argsort; short arrays, the usual case, by insertion."""
+    n = values.size
+    if n > 32:
+        return np.argsort(values, kind="mergesort")
+    order = np.arange(n)
+    for k in range(1, n):
+        item = order[k]
+        m = k - 1
+        while m >= 0 and values[order[m]] > values[item]:
+            order[m + 1] = order[m]
+            m -= 1
+        order[m + 1] = item
+    return order
+
+
+@njit(cache=True)
 def nearest2(heights, points, low, high, x, y, bound):
     """Nearest of the sorted screen points [low, high) within `bound`.
 
@@ -126,7 +143,7 @@ def sort_in_space(points, starts):
         local = np.empty(high - low)
         for k in range(low, high):
             local[k - low] = height3(points[k, 0], points[k, 1], points[k, 2])
-        ranks = np.argsort(local, kind="mergesort")
+        ranks = stable_order(local)
         for k in range(high - low):
             source = low + ranks[k]
             order[low + k] = source
@@ -137,31 +154,32 @@ def sort_in_space(points, starts):
 
 
 @njit(cache=True)
-def same_points(points_a, heights_a, starts_a, points_b, heights_b, starts_b, tolerance):
-    """Whether two sorted point sets agree species by species within `tolerance`.
+def worst_partner(points_a, heights_a, starts_a, points_b, heights_b, starts_b, tolerance):
+    """Largest distance from a point of set a to its partner in set b; inf where one has none.
 
-    Sets of equal counts whose points lie farther than twice the tolerance apart agree
-    when every point of one has a partner in the other.
+    Sets sorted by `sort_in_space`. A partner is a point of the same species within
+    `tolerance`; sets of equal counts whose points lie farther than twice that apart are
+    then the same set.
     """
+    worst = 0.0
     for s in range(starts_a.size):
         if starts_a[s] != starts_b[s]:
-            return False
+            return np.inf
     for s in range(starts_a.size - 1):
-        low, high = starts_b[s], starts_b[s + 1]
-        first = low
+        high = starts_b[s + 1]
+        first = starts_b[s]
         for k in range(starts_a[s], starts_a[s + 1]):
             while first < high and heights_b[first] < heights_a[k] - tolerance:
                 first += 1
-            partner = False
+            nearest = np.inf
             m = first
             while m < high and heights_b[m] <= heights_a[k] + tolerance:
                 dx = points_a[k, 0] - points_b[m, 0]
                 dy = points_a[k, 1] - points_b[m, 1]
                 dz = points_a[k, 2] - points_b[m, 2]
-                if dx * dx + dy * dy + dz * dz <= tolerance * tolerance:
-                    partner = True
-                    break
+                nearest = min(nearest, dx * dx + dy * dy + dz * dz)
                 m += 1
-            if not partner:
-                return False
-    return True
+            if nearest > tolerance * tolerance:
+                return np.inf
+            worst = max(worst, nearest)
+    return math.sqrt(worst)

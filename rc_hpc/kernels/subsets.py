@@ -13,7 +13,7 @@ from rc_hpc.kernels.merge import (
     undominated,
     worst_residuals,
 )
-from rc_hpc.kernels.search import nearest3, same_points, sort_in_space
+from rc_hpc.kernels.search import nearest3, sort_in_space, worst_partner
 
 DOMINANCE, BEST_RESIDUAL, LEAST_SQUARES, MEAN, FIRST = range(5)
 
@@ -39,41 +39,49 @@ def candidate_masks(delta, gap, residual, pair, pair_views):
 
 
 @njit(cache=True)
-def reconstruct(live, rule, views, pair, kappa, species, position, residual, nearest,
-                points, rotations, inverse, delta, zero):
-    """Species (M,) and positions (M, 3) that a merge rule makes of the accepted candidates."""
-    n_points = points.shape[1]
+def reconstruct(live, rule, views, pair, kappa, species, met, position, height, residual, nearest,
+                points, rotations, inverse, delta, zero, n_species):
+    """Atoms that a merge rule makes of the accepted candidates.
+
+    Returns
+    -------
+    positions (M, 3), heights (M,), starts (n_species + 1,)
+        Sorted as by `sort_in_space`.
+    """
     if rule == MEAN or rule == FIRST:
-        leader, leaders = clusters(live, np.arange(live.size), species, position, delta, True)
-        if rule == MEAN:
-            return species[live[leaders]], cluster_means(live, leader, leaders, position)
-        chosen = live[leaders]
-        return species[chosen], position[chosen]
-    worst = worst_residuals(live, residual, views)
-    kappas = kappa[pair[live]]
-    if rule == DOMINANCE:
-        keep = undominated(live, worst, nearest, views, n_points, zero)
-        chosen = merge_by_image_points(live, worst, keep, nearest, views, kappas, zero)
-        return species[chosen], position[chosen]
-    order = best_first(live, worst, kappas, species, position, zero)
-    _, leaders = clusters(live, order, species, position, delta, False)
+        order = np.argsort(met[live])
+        leader, leaders = clusters(live, order, species, position, height, delta, True)
+    elif rule == DOMINANCE:
+        worst = worst_residuals(live, residual, views)
+        keep = undominated(live, worst, nearest, views, points.shape[1], zero)
+        chosen = merge_by_image_points(live, worst, keep, nearest, views, kappa[pair[live]], zero)
+        return position[chosen], height[chosen], species_starts(species[chosen], n_species)
+    else:
+        worst = worst_residuals(live, residual, views)
+        order = best_first(worst, kappa[pair[live]], zero)
+        leader, leaders = clusters(live, order, species, position, height, delta, False)
+    leaders = np.sort(leaders)
     chosen = live[leaders]
-    if rule == LEAST_SQUARES:
-        return species[chosen], least_squares(chosen, nearest, views, points, rotations, inverse)
-    return species[chosen], position[chosen]
+    starts = species_starts(species[chosen], n_species)
+    if rule == MEAN:
+        moved = cluster_means(live, leader, leaders, position)
+    elif rule == LEAST_SQUARES:
+        moved = least_squares(chosen, nearest, views, points, rotations, inverse)
+    else:
+        return position[chosen], height[chosen], starts
+    moved, heights, _ = sort_in_space(moved, starts)
+    return moved, heights, starts
 
 
 @njit(cache=True)
-def by_species(species, position, n_species):
-    """Points sorted by species and along the generic direction: (points, heights, starts)."""
+def species_starts(species, n_species):
+    """Species ranges (n_species + 1,) of points sorted by species."""
     starts = np.zeros(n_species + 1, np.int64)
     for s in species:
         starts[s + 1] += 1
     for s in range(n_species):
         starts[s + 1] += starts[s]
-    order = np.argsort(species, kind="mergesort")
-    points, heights, _ = sort_in_space(position[order], starts)
-    return points, heights, starts
+    return starts
 
 
 @njit(cache=True)
@@ -92,7 +100,7 @@ def largest_distance(points, starts, others, other_heights, other_starts):
 
 @njit(cache=True)
 def all_subsets(masks, inverses, anchors, rule, keep_all, delta, zero, census_zero, same,
-                pair, species, position, gap, residual, nearest, distance,
+                pair, species, met, position, height, gap, residual, nearest, distance,
                 pair_views, kappa, points, rotations, atoms, atom_heights, starts):
     """Reconstruction and certificate of every view subset.
 
@@ -172,13 +180,13 @@ def all_subsets(masks, inverses, anchors, rule, keep_all, delta, zero, census_ze
             if (pair_mask[c] & ~mask) == 0 and (mask & ~view_mask[c]) == 0:
                 far_buffer[size] = c
                 size += 1
-        n_phantoms[k] = count_distinct(far_buffer[:size], species, position, census_zero)
+        n_phantoms[k] = count_distinct(far_buffer[:size], species, position, height, census_zero)
         exact = 0
         for m in range(size):
             if gap[far_buffer[m]] <= census_zero:
                 far_buffer[exact] = far_buffer[m]
                 exact += 1
-        n_exact[k] = count_distinct(far_buffer[:exact], species, position, census_zero)
+        n_exact[k] = count_distinct(far_buffer[:exact], species, position, height, census_zero)
         phantom_delta[k] = smallest_phantom_delta(
             suspects, gap, residual, distance, pair_views, pair, mask, pair_mask, views, np.inf)
         phantom_delta_exact[k] = smallest_phantom_delta(
@@ -192,24 +200,29 @@ def all_subsets(masks, inverses, anchors, rule, keep_all, delta, zero, census_ze
                 live_buffer[size] = c
                 size += 1
         live = live_buffer[:size]
-        kinds, where = reconstruct(live, rule, views, pair, kappa, species, position, residual,
-                                   nearest, points, rotations, inverses[k], delta, zero)
-        n = kinds.size
+        made, made_heights, made_starts = reconstruct(
+            live, rule, views, pair, kappa, species, met, position, height, residual, nearest,
+            points, rotations, inverses[k], delta, zero, n_species)
+        n = made.shape[0]
         n_recovered[k] = n
-        made, made_heights, made_starts = by_species(kinds, where, n_species)
-        if n > 0:
-            point_error[k] = largest_distance(made, made_starts, atoms, atom_heights, starts)
-            atom_error[k] = largest_distance(atoms, starts, made, made_heights, made_starts)
 
         found = -1
         for e in range(n_sets):
             begin = set_starts[e, 0]
-            if set_starts[e, n_species] - begin == n and same_points(
+            if set_starts[e, n_species] - begin != n:
+                continue
+            worst = worst_partner(
                 made, made_heights, made_starts, set_points[begin:begin + n], set_heights[begin:begin + n],
-                set_starts[e] - begin, same,
-            ):
+                set_starts[e] - begin, same)
+            if worst < np.inf:
                 found = e
+                if e == 0:
+                    point_error[k] = worst
+                    atom_error[k] = worst
                 break
+        if found != 0 and n > 0:
+            point_error[k] = largest_distance(made, made_starts, atoms, atom_heights, starts)
+            atom_error[k] = largest_distance(atoms, starts, made, made_heights, made_starts)
         reconstruction[k] = set_numbers[found] if found >= 0 else n_distinct
         if found < 0 or keep_all:
             if filled + n > capacity:

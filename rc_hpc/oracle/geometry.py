@@ -10,7 +10,13 @@ from rc_hpc.constants import CENSUS_ZERO, NUMERICAL_ZERO, SAME_RECONSTRUCTION
 from rc_hpc.errors import Status, StructureError
 from rc_hpc.geometry.pairs import least_squares_inverse, pair_frames, subset_masks
 from rc_hpc.geometry.protocol import Protocol
-from rc_hpc.kernels.candidates import count_candidates, fill_candidates, image_points, project
+from rc_hpc.kernels.candidates import (
+    count_candidates,
+    fill_candidates,
+    image_points,
+    normal_heights,
+    project,
+)
 from rc_hpc.kernels.search import sort_in_space
 from rc_hpc.kernels.subsets import all_subsets
 from rc_hpc.options import MERGE_RULES
@@ -25,7 +31,9 @@ class Candidates:
 
     pair: np.ndarray
     species: np.ndarray
+    met: np.ndarray
     position: np.ndarray
+    height: np.ndarray
     gap: np.ndarray
     residual: np.ndarray
     nearest: np.ndarray
@@ -108,11 +116,12 @@ class GeometricOracle:
         frames = self.frames
         screen = project(positions, self.rotations)
         points, heights, view_starts, atom = image_points(screen, starts, not self.by_atom, NUMERICAL_ZERO)
+        normal_height, normal_order = normal_heights(points, view_starts, frames.views, frames.screen_normal)
         reach = reach_max
-        counts = count_candidates(points, view_starts, frames.views, frames.screen_normal, reach)
+        counts = count_candidates(normal_height, normal_order, view_starts, frames.views, reach)
         while counts.sum() > PROFILE_CANDIDATES and reach > reach_min:
             reach = max(reach_min, 0.5 * reach)
-            counts = count_candidates(points, view_starts, frames.views, frames.screen_normal, reach)
+            counts = count_candidates(normal_height, normal_order, view_starts, frames.views, reach)
         if counts.sum() > self.max_candidates:
             raise StructureError(
                 Status.too_large,
@@ -120,9 +129,9 @@ class GeometricOracle:
             )
         atoms, atom_heights, _ = sort_in_space(positions, starts)
         found = fill_candidates(
-            points, heights, view_starts, atom, self.rotations, frames.views, frames.normal,
-            frames.screen_normal, frames.screen_side, frames.dual, atoms, atom_heights, starts,
-            counts, reach, self.by_atom,
+            points, heights, view_starts, atom, normal_height, normal_order, self.rotations,
+            frames.views, frames.normal, frames.screen_side, frames.dual, atoms, atom_heights,
+            starts, counts, reach, self.by_atom,
         )
         return Candidates(*found, reach), points, atoms, atom_heights
 
@@ -152,8 +161,8 @@ class GeometricOracle:
         (n_recovered, n_phantoms, n_exact, reconstruction, entry, phantom_delta, phantom_delta_exact,
          point_error, atom_error, set_starts, set_points, set_numbers, phantoms) = all_subsets(
             self.masks, self.inverses, self.anchors, self.rule, keep_all, delta, NUMERICAL_ZERO,
-            CENSUS_ZERO, SAME_RECONSTRUCTION, c.pair, c.species, c.position, c.gap, c.residual,
-            c.nearest, c.distance, self.frames.views, self.frames.kappa, points, self.rotations,
+            CENSUS_ZERO, SAME_RECONSTRUCTION, c.pair, c.species, c.met, c.position, c.height, c.gap,
+            c.residual, c.nearest, c.distance, self.frames.views, self.frames.kappa, points, self.rotations,
             atoms, atom_heights, starts,
         )
         species = np.arange(kinds.size)

@@ -94,6 +94,8 @@ def _fallbacks(key: str) -> Iterator[Path]:
 def _unwritable(folder: Path) -> str:
     """Why `folder` cannot be used; empty if it can. Makes it."""
     try:
+        if folder.parent == _user_temp():
+            folder.parent.mkdir(mode=0o700, exist_ok=True)
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         if folder.parent == _user_temp():
             # A guessable name that all users may take: what lies there is run as code.

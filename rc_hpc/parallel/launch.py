@@ -6,6 +6,7 @@ mpi4py is imported only where a launcher started more than one task: the import 
 
 from __future__ import annotations
 
+import contextlib
 import os
 import socket
 import sys
@@ -64,9 +65,8 @@ class SerialComm:
         return 0
 
     def abort(self, code: int = 1) -> None:
-        """Leave the process at once."""
-        _flush()
-        os._exit(code)
+        """Leave the program."""
+        raise SystemExit(code)
 
 
 class MpiComm:
@@ -112,7 +112,8 @@ class MpiComm:
 
     def abort(self, code: int = 1) -> None:
         """End all ranks of the job at once."""
-        _flush()
+        with contextlib.suppress(OSError, ValueError):
+            sys.stdout.flush()
         self.mpi.Abort(code)
 
 
@@ -206,7 +207,7 @@ def limit_threads(environ=os.environ) -> None:
     Ranks fill the cores already. Call it before numpy and numba are imported, which read
     these variables once. OMP_NUM_THREADS alone, if set, rules the others.
     """
-    asked = environ.get("OMP_NUM_THREADS", "1").split(",")[0]
+    asked = environ.get("OMP_NUM_THREADS", "").split(",")[0] or "1"
     for name in THREAD_VARIABLES:
         if name == "NUMBA_NUM_THREADS" and "numba" in sys.modules:
             continue  # numba refuses a change once its threads run
@@ -241,14 +242,15 @@ def run_guarded(main: Callable[..., int | None], *args) -> int:
         worst = max(comm.allgather(code))
         return worst if comm.rank == 0 else 0
     except SystemExit as leaving:
-        if _comm is None or not leaving.code:  # argparse, alike on all ranks
+        if _comm is None or _comm.size == 1 or not leaving.code:  # argparse, alike on all ranks
             raise
-        return _fail(str(leaving.code), leaving.code if isinstance(leaving.code, int) else 1)
+        code = leaving.code if isinstance(leaving.code, int) else int(Exit.FATAL)
+        return _fail(f"error: left with {leaving.code}", code)
     except RcError as error:
         return _fail(f"error: {error}", int(error.code))
     except KeyboardInterrupt:
         return _fail("interrupted", 130)
-    except BaseException as error:
+    except BaseException as error:  # noqa: BLE001 - whatever it is, the others must not wait
         text = "".join(traceback.format_exception_only(error)).strip()
         return _fail(f"failed: {text}\n{traceback.format_exc()}", int(Exit.FATAL))
 
@@ -268,14 +270,10 @@ def _fail(message: str, code: int) -> int:
     if rank:
         time.sleep(HEAD_START_S)
     where = f"rank {rank} of {size} on {socket.gethostname()}: " if _needs_mpi() else ""
-    # One write: lines of several ranks would tear into each other.
-    sys.stderr.write(f"rc_hpc: {where}{message.rstrip()}\n")
-    _flush()
+    with contextlib.suppress(OSError, ValueError):  # a full disk must not keep us from aborting
+        # One write: lines of several ranks would tear into each other.
+        sys.stderr.write(f"rc_hpc: {where}{message.rstrip()}\n")
+        sys.stderr.flush()
     if size > 1 and comm is not None:
         comm.abort(code)
     return code
-
-
-def _flush() -> None:
-    sys.stdout.flush()
-    sys.stderr.flush()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Callable
-from typing import TextIO
+from typing import Self, TextIO
 
 MODES = ("auto", "bar", "plain", "none")
 
@@ -94,7 +94,7 @@ class Progress:
         elif self.mode == "plain" and self._shown != (self._rows, self._failures):
             self._line()
 
-    def __enter__(self) -> Progress:
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_) -> None:

@@ -8,6 +8,7 @@ tried (compare-and-swap crashes one, Win.Create stalls another).
 from __future__ import annotations
 
 import time
+from typing import Self
 
 from rc_hpc.parallel.launch import Comm
 from rc_hpc.parallel.signals import StopSignal
@@ -135,7 +136,7 @@ class WorkQueue:
         """Free the shared memory; waits for all ranks."""
         self._cells.close()
 
-    def __enter__(self) -> WorkQueue:
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(self, kind, *_) -> None:

@@ -75,7 +75,8 @@ def drive(
         if comm.rank == 0:
             progress.update(*queue.totals()[1:])
 
-    with queue or WorkQueue(comm, n_batches, stop) as queue:
+    queue = queue or WorkQueue(comm, n_batches, stop)
+    with queue:
         while (drawn := queue.next()) is not None:
             done = process(int(order[drawn]))
             if done is not None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import signal
+from typing import Self
 
 STOP_SIGNALS = (signal.SIGUSR1, signal.SIGTERM, signal.SIGINT)
 
@@ -35,7 +36,7 @@ class StopSignal:
         self.name = self.name or signal.Signals(number).name
         self.requested = True
 
-    def __enter__(self) -> StopSignal:
+    def __enter__(self) -> Self:
         for number in STOP_SIGNALS:
             self._before[number] = signal.signal(number, self._note)
         return self

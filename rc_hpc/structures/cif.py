@@ -43,7 +43,7 @@ def read_cif(item: Item, blob: bytes) -> Structure:
         parser = CifParser.from_str(text)
         blocks = list(parser.as_dict().values())
         if len(blocks) != 1:
-            raise refuse(item, Status.read_error, "no readable data_ block; it is no CIF, or cut short")
+            raise refuse(item, Status.read_error, "no data_ block with a cell and sites; it is no CIF, or cut short")
         block = blocks[0]
         _check_cell(item, block)
         _check_sites(item, block)

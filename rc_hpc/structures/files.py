@@ -7,6 +7,7 @@ The functions are plain and module-level, so that what is made of them by
 from __future__ import annotations
 
 import gzip
+import mmap
 import os
 import shutil
 import tempfile
@@ -42,43 +43,42 @@ def read_file(path: str) -> bytes:
 def read_span(path: str, start: int, end: int) -> bytes:
     """Bytes `start` to `end` of the file's uncompressed content."""
     if is_gzip(path):
-        state = os.stat(path)
-        file = unpacked(path, state.st_size, state.st_mtime_ns)
-        return os.pread(file.fileno(), end - start, start)
+        return mapped(path)[start:end]
     with open(path, "rb") as file:
         file.seek(start)
         return file.read(end - start)
 
 
+def mapped(path: str) -> mmap.mmap | bytes:
+    """The uncompressed content as a read-only memory map (b"" for an empty file)."""
+    if is_gzip(path):
+        state = os.stat(path)
+        return _unpacked(path, state.st_size, state.st_mtime_ns)
+    with open(path, "rb") as file:
+        return _map(file)
+
+
 @lru_cache(maxsize=4)
-def unpacked(path: str, size: int, mtime_ns: int) -> BinaryIO:
-    """A nameless temporary copy of a gzip file's content, since gzip cannot be read from the middle.
+def _unpacked(path: str, size: int, mtime_ns: int) -> mmap.mmap | bytes:
+    """Map of a nameless temporary copy of a gzip file's content: gzip cannot be read from the middle.
 
     `size` and `mtime_ns` are those of the file: a changed file is unpacked anew.
     """
-    copy = tempfile.TemporaryFile()
-    with opened(path) as file:
+    with tempfile.TemporaryFile() as copy, opened(path) as file:
         shutil.copyfileobj(file, copy, 1 << 20)
-    copy.flush()
-    return copy
+        copy.flush()
+        return _map(copy)
 
 
-@contextmanager
-def seekable(path: str) -> Iterator[BinaryIO]:
-    """The uncompressed content as a real file (it has a descriptor), from its start."""
-    if not is_gzip(path):
-        with open(path, "rb") as file:
-            yield file
-        return
-    state = os.stat(path)
-    copy = unpacked(path, state.st_size, state.st_mtime_ns)
-    with open(os.dup(copy.fileno()), "rb") as file:
-        file.seek(0)
-        yield file
+def _map(file: BinaryIO) -> mmap.mmap | bytes:
+    """The map outlives the file it is made from."""
+    if not os.fstat(file.fileno()).st_size:
+        return b""
+    return mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
 
 
-def stem_and_suffix(path: str) -> tuple[str, str]:
-    """Name and lower-case suffix without ``.gz``: ``a/POSCAR.gz`` gives (``POSCAR``, ````)."""
+def name_and_suffix(path: str) -> tuple[str, str]:
+    """Name and lower-case suffix, both without ``.gz``: ``a/b.CIF.gz`` gives ``b.CIF``, ``.cif``."""
     name = Path(path).name
     if is_gzip(name):
         name = name[:-3]

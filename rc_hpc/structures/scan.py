@@ -61,13 +61,13 @@ def json_spans(buffer) -> Iterator[tuple[str | None, int, int]]:
         raise ValueError(f"text follows the JSON, at byte {pos}; JSON lines belong in a .jsonl file")
 
 
-def line_spans(file: BinaryIO) -> Iterator[tuple[int, int, int]]:
-    """(line number from 1, start, end) of the lines that are not blank."""
+def line_spans(file: BinaryIO) -> Iterator[tuple[int, bytes, int, int]]:
+    """(line number from 1, line, start, end) of the lines that are not blank."""
     start = 0
     for number, line in enumerate(file, 1):
         end = start + len(line)
         if line.strip():
-            yield number, start, end
+            yield number, line, start, end
         start = end
 
 

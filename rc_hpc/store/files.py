@@ -1,0 +1,194 @@
+"""Files that exist whole or not at all: temporary name, fsync, rename, fsync of the folder."""
+
+from __future__ import annotations
+
+import errno
+import glob
+import io
+import os
+import socket
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import h5py
+
+from rc_hpc.errors import RcError
+
+_HOST = socket.gethostname().replace(".", "-")
+#: Temporary files of other hosts are leftovers at this age, s: none is written for longer without a change.
+_STALE = 3600.0
+_FULL = (errno.ENOSPC, errno.EDQUOT)
+
+
+class _Sink(io.RawIOBase):
+    """File object below HDF5 that remembers the first failed write and drops what follows.
+
+    HDF5 cannot close a file that the disk refuses: it keeps the descriptor open, so
+    the space stays taken, and the process may crash at exit. With this in between
+    HDF5 always closes, and the error is raised afterwards.
+    """
+
+    def __init__(self, path: Path):
+        super().__init__()
+        self.raw = open(path, "w+b", buffering=0)
+        self.error: OSError | None = None
+
+    def readable(self) -> bool:
+        return True
+
+    def writable(self) -> bool:
+        return True
+
+    def seekable(self) -> bool:
+        return True
+
+    def seek(self, offset, whence=os.SEEK_SET):
+        return self.raw.seek(offset, whence)
+
+    def readinto(self, buffer) -> int:
+        view, done = memoryview(buffer), 0
+        while done < len(view) and (got := self.raw.readinto(view[done:])):
+            done += got
+        view[done:] = bytes(len(view) - done)  # HDF5 expects zeros beyond the end
+        return len(view)
+
+    def write(self, data) -> int:
+        view = memoryview(data)
+        size = len(view)
+        try:
+            while view and self.error is None:
+                view = view[self.raw.write(view) :]
+        except OSError as error:
+            self.error = error
+        return size
+
+    def truncate(self, size=None) -> int:
+        try:
+            if self.error is None:
+                self.raw.truncate(size)
+        except OSError as error:
+            self.error = error
+        return size
+
+    def sync(self) -> None:
+        """Bring everything to the disk; raises the first error met so far."""
+        if self.error is not None:
+            raise self.error
+        os.fsync(self.raw.fileno())
+
+    def close(self) -> None:
+        if not self.closed:
+            self.raw.close()
+        super().close()
+
+
+class NewFile(h5py.File):
+    """An HDF5 file being written."""
+
+    def __init__(self, path: Path):
+        self.sink = _Sink(path)
+        super().__init__(self.sink, "w")
+
+    def check_disk(self) -> None:
+        """Raise the OSError that a write has met, if any: long writers stop early."""
+        if self.sink.error is not None:
+            raise self.sink.error
+
+
+@contextmanager
+def new_h5(path: Path) -> Iterator[NewFile]:
+    """A new HDF5 file that appears under `path` when the block ends well."""
+    with _appear(path) as temporary:
+        h5 = NewFile(temporary)
+        try:
+            with h5:
+                yield h5
+            h5.sink.sync()
+        except Exception:
+            h5.check_disk()  # the cause, whatever HDF5 made of it
+            raise
+        finally:
+            h5.sink.close()
+
+
+def write_whole(path: Path, data: bytes) -> None:
+    """Write a small file so that it exists whole or not at all."""
+    with _appear(path) as temporary, open(temporary, "wb") as file:
+        file.write(data)
+        file.flush()
+        os.fsync(file.fileno())
+
+
+@contextmanager
+def _appear(path: Path) -> Iterator[Path]:
+    temporary = path.with_name(f".{path.name}.{_HOST}.{os.getpid()}.tmp")
+    with disk_errors(path):
+        try:
+            yield temporary
+            os.replace(temporary, path)
+            sync_folder(path.parent)
+        except BaseException:
+            temporary.unlink(missing_ok=True)
+            raise
+
+
+@contextmanager
+def disk_errors(path: Path) -> Iterator[None]:
+    """Turn an OSError of the block into an RcError that names `path` and the cure."""
+    try:
+        yield
+    except OSError as error:
+        if error.errno in _FULL:
+            cure = "free space or quota there, or choose another --output; finished parts are kept, go on with --resume"
+        else:
+            cure = "check that the folder exists and is writable; finished parts are kept, go on with --resume"
+        raise RcError(f"{path}: cannot be written ({os.strerror(error.errno) if error.errno else error}): {cure}") from error
+
+
+def sync_folder(folder: Path) -> None:
+    """Make renames in `folder` survive a power loss."""
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def clean_leftovers(folder: Path, prefix: str = "") -> list[str]:
+    """Remove temporary files whose writer is dead; only one process may call this.
+
+    Parameters
+    ----------
+    prefix
+        Only those for final names that begin so.
+
+    Returns
+    -------
+    list of str
+        The names removed.
+    """
+    removed = []
+    for path in sorted(folder.glob(f".{glob.escape(prefix)}*.*.*.tmp")):
+        *_, host, pid, _ = path.name.split(".")
+        try:
+            stale = time.time() - path.stat().st_mtime > _STALE
+            if (host == _HOST and not _alive(pid)) or (host != _HOST and stale):
+                path.unlink()
+                removed.append(path.name)
+        except FileNotFoundError:
+            continue  # its writer has just finished
+    return removed
+
+
+def _alive(pid: str) -> bool:
+    if not pid.isdigit():
+        return False
+    try:
+        os.kill(int(pid), 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        return True
+    return True

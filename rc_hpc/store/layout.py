@@ -1,0 +1,113 @@
+"""How a column lies in an HDF5 file: type, chunks, compression, attributes, dimension scales.
+
+The dimension scales follow netCDF-4, so that xarray opens every group; enums also
+carry the CF attributes `flag_values` and `flag_meanings`, because xarray shows an
+HDF5 enum as plain numbers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from enum import IntEnum
+
+import h5py
+import numpy as np
+
+from rc_hpc.store.schema import TEXT, Column
+
+#: Aim for a chunk of a column, bytes. Chunks depend on the column alone, never on the work split.
+CHUNK_BYTES = 1 << 17
+#: Rows of a chunk at most; every smaller chunk divides it, so blocks of it are whole chunks.
+CHUNK_ROWS = 1 << 13
+#: Dimension of the main rows.
+MAIN_DIM = "structure"
+# netCDF-4's mark of a scale that only gives a length.
+_LENGTH_ONLY = "This is a netCDF dimension but not a netCDF variable. {:9d}"
+
+
+def open_h5(path) -> h5py.File:
+    """Open a finished file for reading.
+
+    Finished files never change, so no lock is needed, and some network file systems have none.
+    """
+    return h5py.File(path, "r", locking=False)
+
+
+def h5_dtype(column: Column) -> np.dtype:
+    """Type in the file: variable-length UTF-8, an HDF5 enum over uint8, or the NumPy type."""
+    if column.dtype == TEXT:
+        return h5py.string_dtype()
+    if isinstance(column.dtype, type):
+        return h5py.enum_dtype({member.name: int(member) for member in column.dtype}, basetype="u1")
+    return np.dtype(column.dtype)
+
+
+def create(h5: h5py.File, path: str, column: Column, shape: tuple[int, ...]) -> h5py.Dataset:
+    """Create the dataset of a column, still unwritten, with its attributes."""
+    storage = {}
+    if shape and 0 not in shape:
+        dtype = h5_dtype(column)
+        row = dtype.itemsize * int(np.prod(shape[1:], dtype=np.int64))
+        rows = min(CHUNK_ROWS, 1 << max(0, (CHUNK_BYTES // row).bit_length() - 1))
+        chunks = (min(rows, shape[0]), *shape[1:])
+        storage = {"chunks": chunks, "compression": "gzip", "compression_opts": 4, "shuffle": True}
+    dataset = h5.create_dataset(path, shape=shape, dtype=h5_dtype(column), track_times=False, **storage)
+    dataset.attrs["units"] = column.unit
+    dataset.attrs["description"] = column.description
+    if isinstance(column.dtype, type) and issubclass(column.dtype, IntEnum):
+        dataset.attrs["flag_values"] = np.array([int(member) for member in column.dtype], dtype=np.uint8)
+        dataset.attrs["flag_meanings"] = " ".join(member.name for member in column.dtype)
+    return dataset
+
+
+def write_rows(dataset: h5py.Dataset, start: int, rows: np.ndarray) -> None:
+    """Write `rows` from row `start` on; enums come as uint8, text as str objects."""
+    if rows.size:
+        dataset[start : start + len(rows)] = rows
+
+
+def read_rows(dataset: h5py.Dataset, selection=()) -> np.ndarray:
+    """Read rows: enums as uint8, text as an object array of str."""
+    if h5py.check_string_dtype(dataset.dtype):
+        return dataset.asstr()[selection]
+    values = dataset[selection]
+    return values.view(np.uint8) if h5py.check_enum_dtype(dataset.dtype) else values
+
+
+def row_blocks(dataset: h5py.Dataset, size: int = 1 << 23) -> Iterable[slice]:
+    """Slices along the first axis, about `size` bytes each, that cover the dataset."""
+    row = dataset.dtype.itemsize * int(np.prod(dataset.shape[1:], dtype=np.int64))
+    if h5py.check_string_dtype(dataset.dtype):
+        row *= 16  # the text itself lies elsewhere
+    step = max(1, size // max(1, row))
+    if step > CHUNK_ROWS:
+        step -= step % CHUNK_ROWS  # no chunk is decompressed twice
+    for start in range(0, dataset.shape[0], step):
+        yield slice(start, min(start + step, dataset.shape[0]))
+
+
+class Dimensions:
+    """Dimension scales of one file, created at first use."""
+
+    def __init__(self, h5: h5py.File):
+        self.h5 = h5
+        self.scales: dict[str, h5py.Dataset] = {}
+
+    def attach(self, dataset: h5py.Dataset, names: tuple[str, ...]) -> None:
+        """Name the axes of `dataset`; a name with a slash is local to its group."""
+        if len(names) != dataset.ndim:
+            raise ValueError(f"{dataset.name}: {len(names)} dimension names for shape {dataset.shape}")
+        for axis, (name, length) in enumerate(zip(names, dataset.shape, strict=True)):
+            scale = self.scales.get(name) or self._create(name, length)
+            if scale.shape != (length,):
+                raise ValueError(f"{dataset.name}: {length} along {name!r}, which is {scale.shape[0]} elsewhere")
+            dataset.dims[axis].attach_scale(scale)
+            dataset.dims[axis].label = name.rpartition("/")[2]
+
+    def _create(self, name: str, length: int) -> h5py.Dataset:
+        scale = self.h5.create_dataset(name, shape=(length,), dtype=np.uint8, track_times=False)
+        scale.make_scale(_LENGTH_ONLY.format(length))
+        scale.attrs["units"] = "1"
+        scale.attrs["description"] = f"Length of the dimension {name.rpartition('/')[2]!r}; holds no values."
+        self.scales[name] = scale
+        return scale

@@ -1,0 +1,273 @@
+"""The folder `<output>.parts/`: what ranks have finished, one private file per batch.
+
+A part is finished when it has its final name. Its name, the rank and the run that
+wrote it have no influence on the merged file.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import logging
+import os
+import socket
+import uuid
+from collections import Counter
+from pathlib import Path
+
+import h5py
+import numpy as np
+
+from rc_hpc.errors import RcError
+from rc_hpc.store import layout
+from rc_hpc.store.batch import Batch, Children, check_batch, shape_of
+from rc_hpc.store.completed import Completed
+from rc_hpc.store.content import content_hash, datasets
+from rc_hpc.store.files import clean_leftovers, disk_errors, new_h5, sync_folder, write_whole
+from rc_hpc.store.schema import SCHEMA_VERSION, SCHEMAS, Column, Schema
+
+log = logging.getLogger(__name__)
+
+#: What a damaged HDF5 file raises, depending on where the damage is.
+DAMAGE = (OSError, KeyError, RuntimeError, ValueError, TypeError)
+
+
+def parts_folder(output: str | Path) -> Path:
+    """Folder of the parts of `output`."""
+    output = Path(output)
+    return output.with_name(output.name + ".parts")
+
+
+class PartStore:
+    """Reader and writer of one parts folder.
+
+    Parameters
+    ----------
+    folder
+        Created where it is missing.
+    schema, dims
+        What a part holds; `dims` has the lengths that the schema leaves open.
+    identity
+        What the work depends on: `options_hash`, `options` (JSON text), `input_hash`, ...
+        Written to `run.json` by whoever comes first; a later run must have the same.
+
+    Raises
+    ------
+    RcError
+        The folder belongs to other options or another input; names what differs.
+    """
+
+    def __init__(self, folder: str | Path, schema: Schema, dims: dict[str, int], identity: dict):
+        self.folder = Path(folder)
+        self.schema = schema
+        self.dims = dict(dims)
+        self.identity = identity
+        #: Names of the parts that the last `scan` moved to `rejected/`.
+        self.set_aside: list[str] = []
+        self._run = uuid.uuid4().hex[:8]
+        run = {"kind": schema.kind, "schema_version": SCHEMA_VERSION, "dims": self.dims, "identity": identity}
+        text = json.dumps(run, sort_keys=True, indent=1)
+        self.identity_hash = hashlib.sha256(text.encode()).hexdigest()
+        record = self.folder / "run.json"
+        if not record.exists():
+            with disk_errors(self.folder):
+                self.folder.mkdir(parents=True, exist_ok=True)
+            write_whole(record, text.encode())
+        different = _differences(read_run(self.folder), json.loads(text))
+        if different:
+            raise RcError(
+                f"{self.folder} holds work done under other conditions ({'; '.join(different)}): "
+                "use the old ones, or --overwrite to start anew"
+            )
+
+    @classmethod
+    def open(cls, folder: str | Path, schema: Schema | None = None) -> PartStore:
+        """The store of an existing folder, with what its `run.json` says."""
+        run = read_run(folder)
+        schema = schema or SCHEMAS.get(run["kind"])
+        if schema is None or run["schema_version"] != SCHEMA_VERSION:
+            raise RcError(
+                f"{folder}: parts of kind {run['kind']!r}, version {run['schema_version']}, which this rc_hpc "
+                f"(version {SCHEMA_VERSION}) cannot read: use the version that wrote them, or --overwrite"
+            )
+        return cls(folder, schema, run["dims"], run["identity"])
+
+    def tables(self) -> dict[str, tuple[Column, ...]]:
+        """All tables by their path prefix; the main columns have the prefix ''."""
+        return {"": self.schema.main} | {f"{table}/": columns for table, columns in self.schema.children.items()}
+
+    def write(self, batch: Batch, children: Children, name: str) -> str:
+        """Write a finished batch; returns the part's file name.
+
+        Parameters
+        ----------
+        name
+            Unique among the writers of this run (rank and batch number); the run is added.
+        """
+        rows = check_batch(self.schema, batch, self.dims, children)
+        part = f"{name}-{self._run}.h5"
+        with new_h5(self.folder / part) as h5:
+            for prefix, columns in self.tables().items():
+                arrays = children[prefix[:-1]] if prefix else batch
+                for column in columns:
+                    values = arrays[column.path]
+                    layout.write_rows(layout.create(h5, prefix + column.path, column, values.shape), 0, values)
+            h5.attrs["kind"] = self.schema.kind
+            h5.attrs["schema_version"] = SCHEMA_VERSION
+            h5.attrs["identity_hash"] = self.identity_hash
+            h5.attrs["host"] = socket.gethostname()
+            h5.attrs["rows"] = rows
+            h5.attrs["content_hash"] = content_hash(h5)
+            h5.attrs["complete"] = True
+        return part
+
+    def read(self, part: str) -> tuple[Batch, Children]:
+        """Batch and children of a part."""
+        with layout.open_h5(self.folder / part) as h5:
+            tables = {
+                prefix: {column.path: layout.read_rows(h5[prefix + column.path]) for column in columns}
+                for prefix, columns in self.tables().items()
+            }
+        return tables.pop(""), {prefix[:-1]: arrays for prefix, arrays in tables.items()}
+
+    def names(self) -> list[str]:
+        """File names of all parts, unchecked, sorted."""
+        return sorted(path.name for path in self.folder.glob("*.h5") if path.is_file())
+
+    def problem(self, part: str, deep: bool = True) -> str:
+        """Why a part cannot be used, or an empty string; `deep` recomputes its checksum."""
+        path = self.folder / part
+        try:
+            with layout.open_h5(path) as h5:
+                return self._problem(h5, deep)
+        except DAMAGE as error:
+            if isinstance(error, OSError) and error.errno:  # the file system's fault, not the part's
+                raise RcError(f"{path}: cannot be read ({os.strerror(error.errno)}); no part was touched") from error
+            return f"damaged: {_first_line(error)}"
+
+    def _problem(self, h5: h5py.File, deep: bool) -> str:
+        attrs = h5.attrs
+        if attrs.get("kind") != self.schema.kind or attrs.get("schema_version") != SCHEMA_VERSION:
+            return f"not a part of kind {self.schema.kind!r}, version {SCHEMA_VERSION}"
+        if attrs.get("identity_hash") != self.identity_hash:
+            return "from a run with other options or another input"
+        if not attrs.get("complete", False):
+            return "not complete"
+        expected = set()
+        for prefix, columns in self.tables().items():
+            rows = attrs["rows"]
+            if prefix:
+                rows = len(h5[f"{prefix}structure"])
+            for column in columns:
+                path = prefix + column.path
+                expected.add(path)
+                if h5[path].shape != shape_of(column, int(rows), self.dims) or h5[path].dtype != layout.h5_dtype(column):
+                    return f"{path}: wrong shape or type"
+        if expected != set(datasets(h5)):
+            return "holds other datasets than the schema"
+        if deep and content_hash(h5) != attrs["content_hash"]:
+            return "its content does not match its checksum"
+        return ""
+
+    def scan(self) -> list[str]:
+        """Check all parts, move unusable ones to `rejected/`, return the names of the good ones.
+
+        Only one process may call this. Every part is read once, for its checksum.
+        """
+        good, self.set_aside = [], []
+        for part in self.names():
+            problem = self.problem(part)
+            if problem:
+                self._reject(part, problem)
+            else:
+                good.append(part)
+        return good
+
+    def _reject(self, part: str, problem: str) -> None:
+        rejected = self.folder / "rejected"
+        with disk_errors(rejected):
+            rejected.mkdir(exist_ok=True)
+            target = rejected / part
+            while target.exists():
+                target = target.with_name(f"again-{target.name}")
+            os.replace(self.folder / part, target)
+            sync_folder(rejected)
+        self.set_aside.append(part)
+        log.warning("%s: %s; moved to %s, its rows are done again", self.folder / part, problem, rejected)
+
+    def rejected(self) -> list[str]:
+        """File names of the parts ever set aside."""
+        return sorted(path.name for path in (self.folder / "rejected").glob("*.h5"))
+
+    def completed(self, parts: list[str] | None = None) -> Completed:
+        """What the parts (by default, all that pass a `scan`) hold, as an index of ids."""
+        parts = self.scan() if parts is None else parts
+        index = Completed(parts)
+        for number, part in enumerate(parts):
+            with layout.open_h5(self.folder / part) as h5:
+                index.add(number, layout.read_rows(h5["structures/id"]), h5["structures/duplicate"][()])
+        return index.seal()
+
+    def count_status(self, parts: list[str]) -> Counter:
+        """Number of rows by status code, over all rows of the parts."""
+        count: Counter = Counter()
+        for part in parts:
+            with layout.open_h5(self.folder / part) as h5:
+                count.update(layout.read_rows(h5["structures/status"]).tolist())
+        return count
+
+    def clean(self) -> list[str]:
+        """Remove what dead writers have left half-written; only one process may call this."""
+        return clean_leftovers(self.folder)
+
+
+def discard(folder: str | Path) -> None:
+    """Remove parts, leftovers and `run.json` of a folder; the folder too if nothing else is in it."""
+    folder = Path(folder)
+    if not folder.is_dir():
+        return
+    for path in (*folder.glob("*.h5"), *folder.glob(".*.tmp"), folder / "run.json"):
+        path.unlink(missing_ok=True)
+    if not any(folder.iterdir()):
+        folder.rmdir()
+
+
+def read_run(folder: str | Path) -> dict:
+    """Content of the folder's `run.json`."""
+    record = Path(folder) / "run.json"
+    try:
+        run = json.loads(record.read_text(encoding="utf-8"))
+        if {"kind", "schema_version", "dims", "identity"} <= run.keys():
+            return run
+    except FileNotFoundError:
+        raise RcError(f"{folder}: not a parts folder (no run.json)") from None
+    except (OSError, ValueError, AttributeError) as error:
+        raise RcError(f"{record}: cannot be read ({error}): start anew with --overwrite") from error
+    raise RcError(f"{record}: not written by rc_hpc: start anew with --overwrite")
+
+
+def _first_line(error: Exception) -> str:
+    return str(error).partition("\n")[0] or type(error).__name__
+
+
+def _differences(old, new, key: str = "") -> list[str]:
+    """Leaves that differ between two JSON values, as 'key: was old, now new'."""
+    old, new = _parsed(key, old), _parsed(key, new)
+    if isinstance(old, dict) and isinstance(new, dict):
+        lines = []
+        for name in sorted(old.keys() | new.keys()):
+            lines += _differences(old.get(name), new.get(name), f"{key}.{name}" if key else name)
+        # a hash tells nothing when what it covers is named already
+        named = [line for line in lines if "_hash:" not in line]
+        return named or lines
+    return [] if old == new else [f"{key.removeprefix('identity.')}: was {json.dumps(old)}, now {json.dumps(new)}"]
+
+
+def _parsed(key: str, value):
+    """Options come as JSON text: look into it."""
+    if key.endswith("options") and isinstance(value, str):
+        try:
+            return json.loads(value)
+        except ValueError:
+            return value
+    return value

@@ -1,0 +1,155 @@
+"""Bytes of one structure to a `Structure`: POSCAR, extended XYZ, pymatgen JSON, ASE database rows.
+
+Each reader has the signature of `Item.read` and raises only `StructureError`.
+CIF has a file of its own.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from functools import lru_cache
+from io import StringIO
+
+import numpy as np
+
+from rc_hpc.errors import Status
+from rc_hpc.structures.checks import build, from_pymatgen, guarded, refuse, text_of, version_of
+from rc_hpc.structures.cif import read_cif
+from rc_hpc.structures.record import Item, Structure
+
+#: Keys under which a JSON entry may hold its structure, in the order they are tried.
+WRAPPERS = ("structure", "snl", "cif")
+
+
+def read_poscar(item: Item, blob: bytes) -> Structure:
+    """Read a POSCAR or CONTCAR with pymatgen; the elements must be named in it."""
+    from pymatgen.io.vasp.inputs import Poscar
+
+    text = text_of(item, blob)
+    with guarded(item) as heard:
+        poscar = Poscar.from_str(text, read_velocities=False)
+        if any("false names" in str(warning.message) for warning in heard):
+            raise refuse(item, Status.unknown_species,
+                         "it does not name its elements (VASP 4); add them as line 6")
+        return from_pymatgen(item, blob, poscar.structure,
+                             reader=f"pymatgen {version_of('pymatgen')} Poscar")
+
+
+def read_xyz(item: Item, blob: bytes) -> Structure:
+    """Read one frame of extended XYZ with ASE; it must be periodic in all directions."""
+    from ase.data import atomic_numbers
+    from ase.io import read
+
+    text = text_of(item, blob)
+    with guarded(item):
+        # ASE knows no isotopes: D and T are hydrogen here on purpose, as everywhere.
+        header, comment, rest = (text.split("\n", 2) + ["", ""])[:3]
+        rest = re.sub(r"^(\s*)[DT](?=\s)", r"\1H", rest, flags=re.MULTILINE)
+        try:
+            atoms = read(StringIO("\n".join((header, comment, rest))), index=0, format="extxyz")
+        except KeyError as error:
+            symbol = error.args[0] if error.args else ""
+            if isinstance(symbol, str) and symbol not in atomic_numbers:
+                raise refuse(item, Status.unknown_species,
+                             f"{symbol!r} is no element; name its element") from error
+            raise
+        if not atoms.pbc.all():
+            raise refuse(item, Status.read_error, "it is not periodic in three directions; give the "
+                         'cell in its comment line: Lattice="..." pbc="T T T"')
+        return _from_cartesian(item, blob, atoms.cell.array, atoms.positions, atoms.numbers, "extxyz")
+
+
+def ase_row(path: str, row: int) -> bytes:
+    """Canonical JSON of the numbers, positions, cell and periodicity of one ASE database row."""
+    try:
+        atoms = _ase_database(path).get_atoms(id=row)
+    except Exception as error:  # sqlite3, ASE and JSON errors alike: the row cannot be had
+        raise OSError(f"{path}: row {row} cannot be read ({type(error).__name__}: {error})") from error
+    parts = {"numbers": atoms.numbers.tolist(), "positions": atoms.positions.tolist(),
+             "cell": atoms.cell.array.tolist(), "pbc": atoms.pbc.tolist()}
+    return json.dumps(parts).encode()
+
+
+@lru_cache(maxsize=4)
+def _ase_database(path: str):
+    """ASE's database object; it opens a connection at each access, so it may be kept."""
+    from ase.db import connect
+
+    return connect(path, type="db")
+
+
+def read_ase_row(item: Item, blob: bytes) -> Structure:
+    """Read what `ase_row` gave."""
+    with guarded(item):
+        row = json.loads(blob)
+        if not all(row["pbc"]):
+            raise refuse(item, Status.read_error, "it is not periodic in three directions; "
+                         "set its cell and pbc=True in the database")
+        return _from_cartesian(item, blob, row["cell"], row["positions"], row["numbers"], "db")
+
+
+def _from_cartesian(item: Item, blob: bytes, cell, positions, numbers, reader: str) -> Structure:
+    cell = np.asarray(cell, dtype=np.float64)
+    positions = np.asarray(positions, dtype=np.float64).reshape(-1, 3)
+    if not np.isfinite(cell).all():
+        raise refuse(item, Status.non_finite, "the cell holds NaN or Inf; correct its numbers")
+    frac = np.linalg.solve(cell.T, positions.T).T
+    return build(item, blob, cell, frac, numbers, reader=f"ase {version_of('ase')} {reader}")
+
+
+def read_json(item: Item, blob: bytes) -> Structure:
+    """Read one JSON entry: a pymatgen structure, a CIF text, or an object that holds either."""
+    text = text_of(item, blob)
+    with guarded(item):
+        return _from_entry(item, blob, json.loads(text), space_group=0)
+
+
+def read_prototype(item: Item, blob: bytes) -> Structure:
+    """Read one AFLOW prototype; the third field of its label is the space-group number."""
+    with guarded(item):
+        entry = json.loads(blob)
+        return _from_entry(item, blob, entry["snl"], int(entry["tags"]["aflow"].split("_")[2]))
+
+
+def _from_entry(item: Item, blob: bytes, entry, space_group: int) -> Structure:
+    if isinstance(entry, str):
+        return _hashed(item, blob, read_cif(item, entry.encode()))
+    if not isinstance(entry, dict):
+        raise refuse(item, Status.read_error, f"a JSON {type(entry).__name__} is no structure; "
+                     "give a pymatgen dictionary or a CIF text")
+    if "lattice" in entry and "sites" in entry:
+        return _from_dictionary(item, blob, entry, space_group)
+    for key in WRAPPERS:
+        if key in entry:
+            return _from_entry(item, blob, entry[key], space_group)
+    raise refuse(item, Status.read_error,
+                 f"no lattice and sites, {', '.join(WRAPPERS)} among its keys; give one of them")
+
+
+def _hashed(item: Item, blob: bytes, structure: Structure) -> Structure:
+    """The same structure, with the digest of the entry in place of the CIF text's."""
+    return build(item, blob, structure.lattice, structure.frac, structure.numbers,
+                 reader=structure.reader, space_group=structure.source_space_group)
+
+
+def _from_dictionary(item: Item, blob: bytes, entry: dict, space_group: int) -> Structure:
+    from pymatgen.core import Element
+    from pymatgen.core import Structure as PymatgenStructure
+
+    if not entry["sites"]:
+        raise refuse(item, Status.empty, "it holds no atoms; write the structure again")
+    sites = []
+    for index, site in enumerate(entry["sites"]):
+        for species in site["species"]:
+            # An oxidation state makes a known symbol a Species, an unknown one a dummy;
+            # neither is wanted, so it is dropped before pymatgen sees it.
+            if not Element.is_valid_symbol(species["element"]):
+                raise refuse(item, Status.unknown_species, f"site {index + 1} is "
+                             f"{species['element']!r}, which is no element; name its element")
+        species = [{"element": s["element"], "occu": s["occu"]} for s in site["species"]]
+        # Site properties stay behind: pymatgen would load any class that they name.
+        sites.append({"species": species, "abc": site["abc"]})
+    structure = PymatgenStructure.from_dict({"lattice": entry["lattice"], "sites": sites})
+    return from_pymatgen(item, blob, structure, space_group=space_group,
+                         reader=f"pymatgen {version_of('pymatgen')} Structure.from_dict")

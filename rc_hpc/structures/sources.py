@@ -1,0 +1,169 @@
+"""From what a user names to a stream of items: files, folders, globs, prototypes, synthetic."""
+
+from __future__ import annotations
+
+import glob
+import json
+import os
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
+from importlib import util
+from pathlib import Path
+
+from rc_hpc.errors import UsageError
+from rc_hpc.structures.files import mapped, read_span
+from rc_hpc.structures.listing import FORMATS, file_items
+from rc_hpc.structures.readers import read_prototype
+from rc_hpc.structures.record import Item
+from rc_hpc.structures.scan import json_spans
+from rc_hpc.structures.synthetic import synthetic_items
+
+KINDS = ("a CIF, POSCAR, (ext)XYZ, pymatgen JSON or JSONL file (.gz too), an ASE database (.db), "
+         "a folder or glob of them, 'prototypes', or 'synthetic:N'")
+
+
+def iter_items(sources: Sequence[str], *, format: str | None = None, seed: int = 0) -> Iterator[Item]:
+    """List the structures of all sources, in their order, without reading any.
+
+    Parameters
+    ----------
+    sources
+        Files, folders, globs, ``prototypes``, ``synthetic:N`` or ``synthetic:N:natoms``.
+    format
+        One of cif, poscar, xyz, json, jsonl, db: taken for every file, whatever its name.
+    seed
+        Of the synthetic structures.
+
+    Returns
+    -------
+    iterator of Item
+        Ids: the file name of a single file (its path, where two sources share a
+        name); the path below the folder or the fixed part of the glob; the key of
+        a JSON object (``path#key`` in a folder); ``file#k``, k from 1, where a
+        file without keys holds several.
+
+    Raises
+    ------
+    UsageError
+        At once, for a source that does not exist or is malformed; while listing,
+        for a folder without files.
+    """
+    if format is not None and format not in FORMATS:
+        raise UsageError(f"there is no format {format!r}; choose one of {', '.join(FORMATS)}")
+    names = Counter(Path(source).name for source in sources)
+    listings = [_listing(str(source), format, seed, names) for source in sources]
+    return (item for listing in listings for item in listing())
+
+
+def filter_ids(items: Iterable[Item], ids: set[str]) -> Iterator[Item]:
+    """The items whose id is in `ids`; at the end, a `UsageError` names ids that never came."""
+    missing = set(ids)
+    for item in items:
+        if item.id in ids:
+            missing.discard(item.id)
+            yield item
+    if missing:
+        shown = ", ".join(sorted(missing)[:5]) + (", ..." if len(missing) > 5 else "")
+        raise UsageError(f"{len(missing)} of {len(ids)} ids are in no source: {shown}; "
+                         "check their spelling and the sources")
+
+
+def _listing(source: str, format: str | None, seed: int,
+             names: Counter[str]) -> Callable[[], Iterator[Item]]:
+    """What lists one source; faults of the request itself are raised here."""
+    if source == "prototypes":
+        _prototype_file()
+        return _prototypes
+    if source.startswith("synthetic:"):
+        return partial(synthetic_items, *_synthetic_numbers(source), seed)
+    path = os.path.expanduser(source)
+    if os.path.isdir(path):
+        return partial(_folder, path, format)
+    if os.path.lexists(path):
+        name = Path(path).name
+        return partial(file_items, path, name if names[name] == 1 else source, "", format)
+    if glob.has_magic(path):
+        matches = sorted(glob.glob(path, recursive=True))
+        if matches:
+            return partial(_glob, path, matches, format)
+        raise UsageError(f"no file matches {source!r}; check the pattern and its quotes")
+    raise UsageError(f"there is no source {source!r}; give {KINDS}")
+
+
+def _synthetic_numbers(source: str) -> tuple[int, int | None]:
+    parts = source.split(":")[1:]
+    if len(parts) > 2 or not all(part.isdecimal() and int(part) > 0 for part in parts):
+        raise UsageError(f"{source!r} is not synthetic:N or synthetic:N:natoms with whole numbers above 0")
+    return int(parts[0]), int(parts[1]) if len(parts) == 2 else None
+
+
+def _folder(folder: str, format: str | None) -> Iterator[Item]:
+    found = False
+    for path in _walk(folder):
+        found = True
+        yield from _below(path, folder, format)
+    if not found:
+        raise UsageError(f"the folder {folder!r} holds no files; give {KINDS}")
+
+
+def _glob(pattern: str, matches: list[str], format: str | None) -> Iterator[Item]:
+    fixed = pattern[: min(pattern.find(c) for c in "*?[" if c in pattern)]
+    base = os.path.dirname(fixed) or "."
+    seen = set()  # with ** a folder and its files both match
+    for match in matches:
+        for path in _walk(match) if os.path.isdir(match) else (match,):
+            if path not in seen:
+                seen.add(path)
+                yield from _below(path, base, format)
+
+
+def _below(path: str, base: str, format: str | None) -> Iterator[Item]:
+    below = Path(os.path.relpath(path, base)).as_posix()
+    return file_items(path, below, f"{below}#", format)
+
+
+def _walk(folder: str, above: tuple[str, ...] = ()) -> Iterator[str]:
+    """Files below a folder, sorted by name level by level; hidden ones and link loops left out.
+
+    A folder that cannot be opened is given as a path of its own.
+    """
+    real = os.path.realpath(folder)
+    if real in above:
+        return
+    try:
+        names = sorted(os.listdir(folder))
+    except OSError:
+        yield folder
+        return
+    for name in names:
+        path = os.path.join(folder, name)
+        if name.startswith("."):
+            continue
+        if os.path.isdir(path):
+            yield from _walk(path, (*above, real))
+        else:
+            yield path
+
+
+def _prototypes() -> Iterator[Item]:
+    """The AFLOW prototypes in pymatgen's order; a repeated label gets ``#2``, ``#3``, ..."""
+    path = _prototype_file()
+    seen = Counter()
+    buffer = mapped(path)
+    for _, start, end in json_spans(buffer):
+        label = json.loads(buffer[start:end])["tags"]["aflow"]
+        seen[label] += 1
+        name = label if seen[label] == 1 else f"{label}#{seen[label]}"
+        yield Item(name, "prototypes", partial(read_span, path, start, end), read_prototype)
+
+
+def _prototype_file() -> str:
+    """Path of the collection, found without importing pymatgen (which takes a second)."""
+    spec = util.find_spec("pymatgen")
+    for folder in spec.submodule_search_locations if spec else ():
+        path = os.path.join(folder, "analysis", "prototypes", "aflow_prototypes.json.gz")
+        if os.path.isfile(path):
+            return path
+    raise UsageError("the prototypes come with pymatgen, which is missing or lacks them; "
+                     "install pymatgen or name another source")

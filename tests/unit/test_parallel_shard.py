@@ -1,0 +1,86 @@
+"""Batches and shards."""
+
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from rc_hpc.errors import Exit, UsageError
+from rc_hpc.parallel.shard import batch_costs, make_batches, parse_shard, shard_batches
+
+cost_lists = st.lists(st.floats(0, 1e6) | st.integers(0, 3).map(float), max_size=60)
+
+
+@given(cost_lists, st.floats(0.001, 1), st.integers(1, 20))
+def test_batches_are_contiguous_bounded_and_maximal(costs, share, max_rows):
+    bounds, order = make_batches(costs, share, max_rows)
+    assert bounds[0] == 0 and bounds[-1] == len(costs)
+    rows = np.diff(bounds)
+    assert (rows >= 1).all() and (rows <= max_rows).all()
+    limit = share * sum(costs)
+    room = 1e-9 * (1 + sum(costs))
+    for start, end in pairwise(bounds):
+        assert end - start == 1 or sum(costs[start:end]) <= limit + room
+        if end < len(costs) and end - start < max_rows:
+            assert sum(costs[start:end + 1]) >= limit - room
+    assert sorted(order) == list(range(len(rows)))
+    drawn = batch_costs(costs, bounds)[order]
+    assert (np.diff(drawn) <= 0).all()
+
+
+def test_batches_by_hand():
+    bounds, order = make_batches([1, 1, 2, 8, 1, 1, 1, 1], max_cost_share=0.25, max_rows=3)
+    assert bounds.tolist() == [0, 3, 4, 7, 8]
+    assert order.tolist() == [1, 0, 2, 3]
+
+
+@given(cost_lists, st.integers(1, 9))
+def test_shards_cover_every_batch_once_and_are_balanced(costs, n):
+    shards = [shard_batches(costs, i, n) for i in range(n)]
+    assert sorted(np.concatenate(shards)) == list(range(len(costs)))
+    loads = [sum(costs[batch] for batch in shard) for shard in shards]
+    assert max(loads) - min(loads) <= max(costs, default=0) + 1e-9 * (1 + sum(costs))
+    for shard in shards:
+        assert (np.diff(np.array(costs)[shard]) <= 0).all()
+
+
+def test_shards_of_equal_and_zero_cost_are_dealt_in_turn():
+    for cost in (0.0, 1.0):
+        assert shard_batches([cost] * 6, 1, 3).tolist() == [1, 4]
+
+
+@pytest.mark.parametrize("bad", [[1, -1], [np.nan], [np.inf], [[1.0]]])
+def test_senseless_costs_are_refused(bad):
+    with pytest.raises(ValueError, match="costs"):
+        make_batches(bad, 0.5, 2)
+    with pytest.raises(ValueError, match="costs"):
+        shard_batches(bad, 0, 2)
+
+
+@pytest.mark.parametrize("share, rows", [(0, 1), (1.5, 1), (0.5, 0), (np.nan, 1)])
+def test_senseless_bounds_are_refused(share, rows):
+    with pytest.raises(ValueError, match="max_rows"):
+        make_batches([1.0], share, rows)
+
+
+def test_shard_numbers_out_of_range_are_refused():
+    with pytest.raises(ValueError, match="0 to n - 1"):
+        shard_batches([1.0], 2, 2)
+
+
+@pytest.mark.parametrize("text, shard", [("0/1", (0, 1)), ("7/8", (7, 8)), (" 3 / 12 ", (3, 12))])
+def test_parse_shard(text, shard):
+    assert parse_shard(text) == shard
+
+
+@pytest.mark.parametrize("text, cure", [
+    ("8/8", "0/8 to 7/8"), ("8/8", "--array=0-7"), ("9/8", "from zero"), ("0/0", "at least one"),
+    ("1", "i/N"), ("-1/4", "i/N"), ("1/4/2", "i/N"), ("a/b", "i/N"), ("", "i/N"), ("1.0/2", "i/N"),
+])
+def test_parse_shard_refuses_with_the_cure(text, cure):
+    with pytest.raises(UsageError) as error:
+        parse_shard(text)
+    assert cure in str(error.value)
+    assert error.value.code == Exit.USAGE
