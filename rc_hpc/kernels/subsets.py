@@ -45,17 +45,17 @@ def reconstruct(live, rule, views, pair, kappa, species, met, position, height, 
 
     Returns
     -------
-    positions (M, 3), heights (M,), starts (n_species + 1,)
-        Sorted as by `sort_in_space`.
+    positions (M, 3), heights (M,), met (M,), starts (n_species + 1,)
+        Sorted as by `sort_in_space`; `met` says when each was met.
     """
     if rule == MEAN or rule == FIRST:
         order = np.argsort(met[live])
-        leader, leaders = clusters(live, order, species, position, height, delta, True)
+        leader, leaders = clusters(live, order, species, position, height, delta, rule == FIRST)
     elif rule == DOMINANCE:
         worst = worst_residuals(live, residual, views)
         keep = undominated(live, worst, nearest, views, points.shape[1], zero)
         chosen = merge_by_image_points(live, worst, keep, nearest, views, kappa[pair[live]], zero)
-        return position[chosen], height[chosen], species_starts(species[chosen], n_species)
+        return position[chosen], height[chosen], met[chosen], species_starts(species[chosen], n_species)
     else:
         worst = worst_residuals(live, residual, views)
         order = best_first(worst, kappa[pair[live]], zero)
@@ -68,9 +68,9 @@ def reconstruct(live, rule, views, pair, kappa, species, met, position, height, 
     elif rule == LEAST_SQUARES:
         moved = least_squares(chosen, nearest, views, points, rotations, inverse)
     else:
-        return position[chosen], height[chosen], starts
-    moved, heights, _ = sort_in_space(moved, starts)
-    return moved, heights, starts
+        return position[chosen], height[chosen], met[chosen], starts
+    moved, heights, order = sort_in_space(moved, starts)
+    return moved, heights, met[chosen[order]], starts
 
 
 @njit(cache=True)
@@ -101,7 +101,7 @@ def largest_distance(points, starts, others, other_heights, other_starts):
 @njit(cache=True)
 def all_subsets(masks, inverses, anchors, rule, keep_all, delta, zero, census_zero, same,
                 pair, species, met, position, height, gap, residual, nearest, distance,
-                pair_views, kappa, points, rotations, atoms, atom_heights, starts):
+                pair_views, kappa, points, rotations, atoms, atom_heights, atom_order, starts):
     """Reconstruction and certificate of every view subset.
 
     Parameters
@@ -130,6 +130,8 @@ def all_subsets(masks, inverses, anchors, rule, keep_all, delta, zero, census_ze
     set_starts : (E + 1, S + 1) int64
         Per returned set the species ranges, as absolute rows of `set_points`.
     set_points : (T, 3) float64
+    set_met : (T,) int64
+        When each point was met among the candidates; the atom's index in set 0.
     set_numbers : (E,) int64
         Number of the distinct reconstruction each set is.
     phantoms : (F,) int64
@@ -158,6 +160,8 @@ def all_subsets(masks, inverses, anchors, rule, keep_all, delta, zero, census_ze
     set_heights = np.empty(capacity)
     set_points[: atoms.shape[0]] = atoms
     set_heights[: atoms.shape[0]] = atom_heights
+    set_met = np.empty(capacity, np.int64)
+    set_met[: atoms.shape[0]] = atom_order
     set_starts = np.empty((n_subsets + 1, n_species + 1), np.int64)
     set_starts[0] = starts
     set_numbers = np.zeros(n_subsets + 1, np.int64)
@@ -200,7 +204,7 @@ def all_subsets(masks, inverses, anchors, rule, keep_all, delta, zero, census_ze
                 live_buffer[size] = c
                 size += 1
         live = live_buffer[:size]
-        made, made_heights, made_starts = reconstruct(
+        made, made_heights, made_met, made_starts = reconstruct(
             live, rule, views, pair, kappa, species, met, position, height, residual, nearest,
             points, rotations, inverses[k], delta, zero, n_species)
         n = made.shape[0]
@@ -233,8 +237,12 @@ def all_subsets(masks, inverses, anchors, rule, keep_all, delta, zero, census_ze
                 grown_heights = np.empty(capacity)
                 grown_heights[:filled] = set_heights[:filled]
                 set_heights = grown_heights
+                grown_met = np.empty(capacity, np.int64)
+                grown_met[:filled] = set_met[:filled]
+                set_met = grown_met
             set_points[filled:filled + n] = made
             set_heights[filled:filled + n] = made_heights
+            set_met[filled:filled + n] = made_met
             set_starts[n_sets] = made_starts + filled
             set_numbers[n_sets] = reconstruction[k]
             entry[k] = n_sets
@@ -245,4 +253,5 @@ def all_subsets(masks, inverses, anchors, rule, keep_all, delta, zero, census_ze
         else:
             entry[k] = found
     return (n_recovered, n_phantoms, n_exact, reconstruction, entry, phantom_delta, phantom_delta_exact,
-            point_error, atom_error, set_starts[:n_sets], set_points[:filled], set_numbers[:n_sets], phantoms)
+            point_error, atom_error, set_starts[:n_sets], set_points[:filled], set_met[:filled],
+            set_numbers[:n_sets], phantoms)

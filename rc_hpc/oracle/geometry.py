@@ -46,8 +46,11 @@ class Reconstructions:
     """What every view subset gives.
 
     Arrays of length K (subsets) are described in `all_subsets`; `cells` are the returned
-    point sets as (species index, positions) and `cell_numbers` the distinct
-    reconstruction each of them is. Cell 0 is the true one.
+    point sets as (atomic numbers, positions) and `cell_numbers` the distinct
+    reconstruction each of them is. Cell 0 is the true one. Atoms come sorted by species
+    and along a generic direction, so that labels (which spglib makes of near-symmetric
+    cells in an order-dependent way) do not depend on the order of the input; under the
+    merge rules `mean` and `first` they come in the order in which they were met.
     """
 
     n_recovered: np.ndarray
@@ -111,7 +114,7 @@ class GeometricOracle:
 
         Returns
         -------
-        Candidates, image points (V, n, 2), sorted atoms (n, 3), their heights (n,)
+        Candidates, image points (V, n, 2), sorted atoms (n, 3), their heights (n,) and order (n,)
         """
         frames = self.frames
         screen = project(positions, self.rotations)
@@ -127,13 +130,13 @@ class GeometricOracle:
                 Status.too_large,
                 f"{counts.sum()} candidates at delta {reach_min} Å; raise --max-candidates ({self.max_candidates}) or lower --delta",
             )
-        atoms, atom_heights, _ = sort_in_space(positions, starts)
+        atoms, atom_heights, atom_order = sort_in_space(positions, starts)
         found = fill_candidates(
             points, heights, view_starts, atom, normal_height, normal_order, self.rotations,
             frames.views, frames.normal, frames.screen_side, frames.dual, atoms, atom_heights,
             starts, counts, reach, self.by_atom,
         )
-        return Candidates(*found, reach), points, atoms, atom_heights
+        return Candidates(*found, reach), points, atoms, atom_heights, atom_order
 
     def run(self, positions, numbers, delta, delta_max=0.0, keep_all=False) -> Reconstructions:
         """Reconstruct one cell on every view subset.
@@ -152,23 +155,30 @@ class GeometricOracle:
             Return every subset's point set, not the distinct ones only.
         """
         numbers = np.asarray(numbers)
-        order = np.argsort(numbers, kind="stable")
+        kinds, first, species, sizes = np.unique(numbers, return_index=True, return_inverse=True, return_counts=True)
+        if self.by_atom:  # species in the order in which the cell lists them
+            ranks = np.argsort(first)
+            kinds, sizes, species = kinds[ranks], sizes[ranks], np.argsort(ranks)[species]
+        order = np.argsort(species, kind="stable")
         positions = np.ascontiguousarray(np.asarray(positions, dtype=float)[order])
-        kinds, first = np.unique(numbers[order], return_index=True)
-        starts = np.append(first, numbers.size).astype(np.int64)
-        candidates, points, atoms, atom_heights = self.candidates(positions, starts, delta, max(delta, delta_max))
+        starts = np.concatenate(([0], np.cumsum(sizes)))
+        candidates, points, atoms, atom_heights, atom_order = self.candidates(positions, starts, delta, max(delta, delta_max))
         c = candidates
         (n_recovered, n_phantoms, n_exact, reconstruction, entry, phantom_delta, phantom_delta_exact,
-         point_error, atom_error, set_starts, set_points, set_numbers, phantoms) = all_subsets(
+         point_error, atom_error, set_starts, set_points, set_met, set_numbers, phantoms) = all_subsets(
             self.masks, self.inverses, self.anchors, self.rule, keep_all, delta, NUMERICAL_ZERO,
             CENSUS_ZERO, SAME_RECONSTRUCTION, c.pair, c.species, c.met, c.position, c.height, c.gap,
             c.residual, c.nearest, c.distance, self.frames.views, self.frames.kappa, points, self.rotations,
-            atoms, atom_heights, starts,
+            atoms, atom_heights, atom_order, starts,
         )
-        species = np.arange(kinds.size)
-        cells = [
-            (np.repeat(species, np.diff(bounds)), set_points[bounds[0]:bounds[-1]]) for bounds in set_starts
-        ]
+        cells = []
+        for bounds in set_starts:
+            rows = slice(bounds[0], bounds[-1])
+            cell = np.repeat(kinds, np.diff(bounds)), set_points[rows]
+            if self.by_atom:
+                ranks = np.lexsort((set_met[rows], np.repeat(np.arange(kinds.size), np.diff(bounds))))
+                cell = cell[0][ranks], cell[1][ranks]
+            cells.append(cell)
         return Reconstructions(
             n_recovered, n_phantoms, n_exact, reconstruction, entry, phantom_delta, phantom_delta_exact,
             point_error, atom_error, cells, set_numbers, phantoms, candidates, kinds,
