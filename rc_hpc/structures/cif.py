@@ -123,7 +123,7 @@ def _cell_of(block: dict, key: str, row: int, default: str | None) -> str | None
 
 
 def _check_coordinates(item: Item, label: str, texts: list[str]) -> None:
-    for axis, text in zip(AXES, texts):
+    for axis, text in zip(AXES, texts, strict=True):
         try:
             value = _number(text)
         except ValueError:

@@ -6,8 +6,10 @@ CIF has a file of its own.
 
 from __future__ import annotations
 
+import hashlib
 import json
 import re
+from dataclasses import replace
 from functools import lru_cache
 from io import StringIO
 
@@ -28,7 +30,12 @@ def read_poscar(item: Item, blob: bytes) -> Structure:
 
     text = text_of(item, blob)
     with guarded(item) as heard:
-        poscar = Poscar.from_str(text, read_velocities=False)
+        try:
+            poscar = Poscar.from_str(text, read_velocities=False)
+        except ValueError as error:
+            if "at least 1 site" not in str(error):
+                raise
+            raise refuse(item, Status.empty, "it holds no atoms; write the structure again") from error
         if any("false names" in str(warning.message) for warning in heard):
             raise refuse(item, Status.unknown_species,
                          "it does not name its elements (VASP 4); add them as line 6")
@@ -43,11 +50,12 @@ def read_xyz(item: Item, blob: bytes) -> Structure:
 
     text = text_of(item, blob)
     with guarded(item):
-        # ASE knows no isotopes: D and T are hydrogen here on purpose, as everywhere.
-        header, comment, rest = (text.split("\n", 2) + ["", ""])[:3]
-        rest = re.sub(r"^(\s*)[DT](?=\s)", r"\1H", rest, flags=re.MULTILINE)
+        count, comment, rest = (text.split("\n", 2) + ["", ""])[:3]
+        if "Properties=" not in comment or "Properties=species:S:1" in comment:
+            # ASE knows no isotopes: D and T are hydrogen here on purpose, as everywhere.
+            rest = re.sub(r"^(\s*)[DT](?=\s)", r"\1H", rest, flags=re.MULTILINE)
         try:
-            atoms = read(StringIO("\n".join((header, comment, rest))), index=0, format="extxyz")
+            atoms = read(StringIO(f"{count}\n{comment}\n{rest}"), index=0, format="extxyz")
         except KeyError as error:
             symbol = error.args[0] if error.args else ""
             if isinstance(symbol, str) and symbol not in atomic_numbers:
@@ -114,7 +122,7 @@ def read_prototype(item: Item, blob: bytes) -> Structure:
 
 def _from_entry(item: Item, blob: bytes, entry, space_group: int) -> Structure:
     if isinstance(entry, str):
-        return _hashed(item, blob, read_cif(item, entry.encode()))
+        return replace(read_cif(item, entry.encode()), sha256=hashlib.sha256(blob).hexdigest())
     if not isinstance(entry, dict):
         raise refuse(item, Status.read_error, f"a JSON {type(entry).__name__} is no structure; "
                      "give a pymatgen dictionary or a CIF text")
@@ -125,12 +133,6 @@ def _from_entry(item: Item, blob: bytes, entry, space_group: int) -> Structure:
             return _from_entry(item, blob, entry[key], space_group)
     raise refuse(item, Status.read_error,
                  f"no lattice and sites, {', '.join(WRAPPERS)} among its keys; give one of them")
-
-
-def _hashed(item: Item, blob: bytes, structure: Structure) -> Structure:
-    """The same structure, with the digest of the entry in place of the CIF text's."""
-    return build(item, blob, structure.lattice, structure.frac, structure.numbers,
-                 reader=structure.reader, space_group=structure.source_space_group)
 
 
 def _from_dictionary(item: Item, blob: bytes, entry: dict, space_group: int) -> Structure:

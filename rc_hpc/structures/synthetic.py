@@ -182,7 +182,7 @@ def _project(rng, point, rotations, translations) -> np.ndarray:
     images = [point]
     while len(images) <= 6:
         image = rotation @ images[-1] + shift
-        if np.allclose(image, point, atol=1e-9):  # a finite cycle: its mean is fixed
+        if np.abs(image - point).max() < 1e-9:  # a finite cycle: its mean is fixed
             return np.mean(images, axis=0)
         images.append(image)
     return point
