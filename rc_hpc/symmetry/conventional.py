@@ -44,7 +44,8 @@ class ConventionalCell:
     input_number
         Space-group number of the input cell at the tolerances of the standardisation.
     label
-        Label of this cell at the same tolerances; None where spglib finds none.
+        Label of this cell at the same tolerances, its atoms taken in `canonical_order`; None
+        where spglib finds none.
     message
         Why there is no label.
     volume_change
@@ -94,6 +95,15 @@ def _analyzer_class():
             )
 
     return Analyzer
+
+
+def canonical_order(positions: np.ndarray, numbers: np.ndarray) -> np.ndarray:
+    """Order of atoms by atomic number and along a generic direction.
+
+    spglib's label of a cell near a tolerance depends on the order of its atoms, so cells
+    that are compared are labelled in this one.
+    """
+    return np.lexsort((positions @ np.sqrt((1.0, 2.0, 3.0)), numbers))
 
 
 def conventional_cell(
@@ -153,11 +163,15 @@ def conventional_cell(
         _volume_per_atom(standard.std_lattice, standard.std_types),
         symprec,
     )
-    label, message = label_cell(*found, symprec, ANGLE_TOLERANCE, recorder=recorder)
+    positions = np.array(cell.cart_coords)
+    order = canonical_order(positions, found[2])
+    label, message = label_cell(
+        found[0], found[1][order], found[2][order], symprec, ANGLE_TOLERANCE, recorder=recorder
+    )
     return ConventionalCell(
         lattice=found[0],
         frac=found[1],
-        positions=np.array(cell.cart_coords),
+        positions=positions,
         numbers=found[2],
         input_number=analyzer.get_space_group_number(),
         label=label,

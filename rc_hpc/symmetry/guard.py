@@ -76,8 +76,8 @@ def check_arrays(lattice, frac, numbers) -> tuple[np.ndarray, np.ndarray, np.nda
             Status.non_finite,
             f"the position of {_name(broken[0], numbers)} holds NaN or infinity",
         )
-    edges = np.linalg.norm(lattice, axis=1)
     with np.errstate(all="ignore"):
+        edges = np.linalg.norm(lattice, axis=1)
         volume = abs(np.linalg.det(lattice))
         flat = not np.isfinite(volume) or not volume > FLATTEST * edges.prod()
     if flat:
