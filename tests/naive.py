@@ -141,7 +141,9 @@ def _nearest_image(points, symbols, rotation, atoms, atom_symbols):
 def _midpoints(origins_a, direction_a, origins_b, direction_b):
     """Nearest point and distance of lines a and b, or None where they are parallel."""
     cosine = direction_a @ direction_b
-    matrix = np.array([[direction_a @ direction_a, -cosine], [cosine, -(direction_b @ direction_b)]])
+    matrix = np.array(
+        [[direction_a @ direction_a, -cosine], [cosine, -(direction_b @ direction_b)]]
+    )
     between = origins_b - origins_a
     try:
         s, t = np.linalg.solve(matrix, np.stack([between @ direction_a, between @ direction_b]))
@@ -166,21 +168,23 @@ def all_candidates(positions, symbols, rotations):
         points, gap = found
         residuals = [_nearest_image(points, symbols[i], r, positions, symbols) for r in rotations]
         views = np.broadcast_to([a, b], (len(i), 2))
-        blocks.append([points, symbols[i], gap, np.stack(residuals, axis=1), views, np.stack([i, j], axis=1)])
+        atoms = np.stack([i, j], axis=1)
+        blocks.append([points, symbols[i], gap, np.stack(residuals, axis=1), views, atoms])
     if not blocks:
         return _empty(symbols, len(rotations))
     return Candidates(*(np.concatenate(parts) for parts in zip(*blocks)))
 
 
 def _empty(symbols, n_views):
-    no_pair = np.empty((0, 2), int)
-    return Candidates(np.empty((0, 3)), symbols[:0], np.empty(0), np.empty((0, n_views)), no_pair, no_pair)
+    none = np.empty((0, 2), int)
+    residuals = np.empty((0, n_views))
+    return Candidates(np.empty((0, 3)), symbols[:0], np.empty(0), residuals, none, none)
 
 
 def accepted_candidates(positions, symbols, rotations, delta, anchor=True):
     """Accepted candidates by the released program's own loops, one 2x2 solve a pair of rays."""
     symbols = np.asarray(symbols)
-    views = range(len(rotations))
+    atoms, views = (positions, symbols), range(len(rotations))
     rays = [_rays(positions, rotation) for rotation in rotations]
     rows = []
     for a, b in [(0, 1)] if anchor else combinations(views, 2):
@@ -191,10 +195,10 @@ def accepted_candidates(positions, symbols, rotations, delta, anchor=True):
                 if found is None or found[1] > delta:
                     continue
                 point, gap = found
-                residuals = [
-                    _nearest_image(point[None], symbols[[i]], r, positions, symbols)[0] for r in rotations
-                ]
-                if all(residuals[v] <= delta for v in views if v not in (a, b)):
+                here = point[None], symbols[[i]]
+                others = (v for v in views if v not in (a, b))
+                if all(_nearest_image(*here, rotations[v], *atoms)[0] <= delta for v in others):
+                    residuals = [_nearest_image(*here, r, *atoms)[0] for r in rotations]
                     rows.append([point, symbol, gap, residuals, (a, b), (i, j)])
     if not rows:
         return _empty(symbols, len(rotations))
@@ -296,7 +300,9 @@ def distance_to_atoms(points, point_symbols, positions, symbols):
     return distance.min(axis=1)
 
 
-def phantoms_by_acceptance(positions, symbols, rotations, subset, delta, anchor=False):
+def phantoms_by_acceptance(
+    positions, symbols, rotations, subset, delta, anchor=False, candidates=None
+):
     """Accepted points farther than delta from every atom of their species.
 
     Parameters
@@ -306,6 +312,8 @@ def phantoms_by_acceptance(positions, symbols, rotations, subset, delta, anchor=
         Indices of the views used.
     anchor : bool
         Enumerate the first two of them only instead of all pairs.
+    candidates : Candidates, optional
+        What `all_candidates` found in these views, where it is at hand.
 
     Returns
     -------
@@ -314,7 +322,8 @@ def phantoms_by_acceptance(positions, symbols, rotations, subset, delta, anchor=
     merged : Candidates
         Those that are far among what `merge_first` at delta keeps of the accepted.
     """
-    candidates = all_candidates(positions, symbols, [rotations[v] for v in subset])
+    if candidates is None:
+        candidates = all_candidates(positions, symbols, [rotations[v] for v in subset])
     accepted = candidates[candidates.reached <= delta]
     if anchor:
         accepted = accepted[(accepted.views == [0, 1]).all(axis=1)]
@@ -323,16 +332,18 @@ def phantoms_by_acceptance(positions, symbols, rotations, subset, delta, anchor=
     return accepted[far], accepted[kept[far[kept]]]
 
 
-def phantoms_by_definition7(positions, symbols, rotations, subset, delta):
+def phantoms_by_definition7(positions, symbols, rotations, subset, delta, candidates=None):
     """Exact intersections of distinct atoms' rays, verified to delta in all views, and far.
 
     Returns all of them and, as in `phantoms_by_acceptance`, the distinct points among them.
     """
-    candidates = all_candidates(positions, symbols, [rotations[v] for v in subset])
-    exact = (candidates.gap <= EXACT) & (candidates.atoms[:, 0] != candidates.atoms[:, 1])
+    if candidates is None:
+        candidates = all_candidates(positions, symbols, [rotations[v] for v in subset])
+    intersect = (candidates.gap <= EXACT) & (candidates.atoms[:, 0] != candidates.atoms[:, 1])
     verified = (candidates.residuals <= delta).all(axis=1)
-    far = distance_to_atoms(candidates.positions, candidates.symbols, positions, symbols) > delta
-    raw = candidates[exact & verified & far]
+    exact = candidates[intersect & verified]
+    far = distance_to_atoms(exact.positions, exact.symbols, positions, symbols) > delta
+    raw = exact[far]
     return raw, raw[merge_first(raw.positions, raw.symbols, EXACT)]
 
 
@@ -370,7 +381,7 @@ def label(lattice, positions, symbols, tau):
     frac = np.linalg.solve(lattice.T, np.asarray(positions).T).T % 1.0
     numbers = np.unique(symbols, return_inverse=True)[1] + 1
     try:
-        found = spglib.get_symmetry_dataset((lattice, frac, numbers), symprec=tau, angle_tolerance=5.0)
+        found = spglib.get_symmetry_dataset((lattice, frac, numbers), tau, angle_tolerance=5.0)
     except spglib.SpglibError:
         return None
     if found is None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import glob
+import hashlib
 import io
 import os
 import socket
@@ -11,6 +12,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import BinaryIO
 
 import h5py
 
@@ -19,6 +21,9 @@ from rc_hpc.errors import RcError
 _HOST = socket.gethostname().replace(".", "-")
 #: Temporary files of other hosts are leftovers at this age, s: none is written for longer without a change.
 _STALE = 3600.0
+#: Length of the user block: the smallest that HDF5 allows.
+_SEAL_BYTES = 512
+_SEAL_MARK = b"rc_hpc part, HDF5 after 512 bytes\nsha256 of the rest "
 _FULL = (errno.ENOSPC, errno.EDQUOT)
 
 
@@ -87,9 +92,9 @@ class _Sink(io.RawIOBase):
 class NewFile(h5py.File):
     """An HDF5 file being written."""
 
-    def __init__(self, path: Path):
+    def __init__(self, path: Path, user_block: int = 0):
         self.sink = _Sink(path)
-        super().__init__(self.sink, "w")
+        super().__init__(self.sink, "w", userblock_size=user_block)
 
     def check_disk(self) -> None:
         """Raise the OSError that a write has met, if any: long writers stop early."""
@@ -98,19 +103,49 @@ class NewFile(h5py.File):
 
 
 @contextmanager
-def new_h5(path: Path) -> Iterator[NewFile]:
-    """A new HDF5 file that appears under `path` when the block ends well."""
+def new_h5(path: Path, sealed: bool = False) -> Iterator[NewFile]:
+    """A new HDF5 file that appears under `path` when the block ends well.
+
+    A `sealed` one carries a checksum of its bytes in front of them (in HDF5's user block),
+    because HDF5 may crash the process on a damaged file: see `seal_problem`.
+    """
     with _appear(path) as temporary:
-        h5 = NewFile(temporary)
+        h5 = NewFile(temporary, _SEAL_BYTES if sealed else 0)
         try:
             with h5:
                 yield h5
+            h5.check_disk()
+            if sealed:
+                write_seal(h5.sink.raw)
             h5.sink.sync()
         except Exception:
             h5.check_disk()  # the cause, whatever HDF5 made of it
             raise
         finally:
             h5.sink.close()
+
+
+def write_seal(file: BinaryIO) -> None:
+    """Write the checksum of what follows the user block into it."""
+    file.write(_seal(file).ljust(_SEAL_BYTES, b"\n"))
+
+
+def seal_problem(path: Path) -> str:
+    """Why a sealed file must not be opened, or an empty string."""
+    with open(path, "rb") as file:
+        found = file.read(_SEAL_BYTES)
+        if not found.startswith(_SEAL_MARK):
+            return "not a part written by rc_hpc"
+        return "" if found.rstrip(b"\n") == _seal(file) else "truncated or changed: its bytes do not match its checksum"
+
+
+def _seal(file: BinaryIO) -> bytes:
+    file.seek(_SEAL_BYTES)
+    digest = hashlib.sha256()
+    while block := file.read(1 << 20):
+        digest.update(block)
+    file.seek(0)
+    return _SEAL_MARK + digest.hexdigest().encode()
 
 
 def write_whole(path: Path, data: bytes) -> None:
@@ -156,13 +191,13 @@ def sync_folder(folder: Path) -> None:
         os.close(descriptor)
 
 
-def clean_leftovers(folder: Path, prefix: str = "") -> list[str]:
+def clean_leftovers(folder: Path, name: str | None = None) -> list[str]:
     """Remove temporary files whose writer is dead; only one process may call this.
 
     Parameters
     ----------
-    prefix
-        Only those for final names that begin so.
+    name
+        Only those that were to become the file of this name.
 
     Returns
     -------
@@ -170,7 +205,8 @@ def clean_leftovers(folder: Path, prefix: str = "") -> list[str]:
         The names removed.
     """
     removed = []
-    for path in sorted(folder.glob(f".{glob.escape(prefix)}*.*.*.tmp")):
+    wanted = "*" if name is None else glob.escape(name)
+    for path in sorted(folder.glob(f".{wanted}.*.*.tmp")):
         *_, host, pid, _ = path.name.split(".")
         try:
             stale = time.time() - path.stat().st_mtime > _STALE

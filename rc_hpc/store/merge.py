@@ -71,7 +71,7 @@ def merge(
     parts = store.scan()
     if store.set_aside:
         raise RcError(f"{folder}: rows of {', '.join(store.set_aside)} must be done again: run with --resume")
-    clean_leftovers(output.parent, f"{output.name}.")
+    clean_leftovers(output.parent, output.name)
     rows = map_rows(store, parts, resolve)
     with new_h5(output) as h5:
         jobs = _create(h5, schema, dims, rows, static or {})

@@ -16,20 +16,19 @@ from collections import Counter
 from pathlib import Path
 
 import h5py
-import numpy as np
 
 from rc_hpc.errors import RcError
 from rc_hpc.store import layout
 from rc_hpc.store.batch import Batch, Children, check_batch, shape_of
 from rc_hpc.store.completed import Completed
-from rc_hpc.store.content import content_hash, datasets
-from rc_hpc.store.files import clean_leftovers, disk_errors, new_h5, sync_folder, write_whole
+from rc_hpc.store.content import datasets
+from rc_hpc.store.files import clean_leftovers, disk_errors, new_h5, seal_problem, sync_folder, write_whole
 from rc_hpc.store.schema import SCHEMA_VERSION, SCHEMAS, Column, Schema
 
 log = logging.getLogger(__name__)
 
 #: What a damaged HDF5 file raises, depending on where the damage is.
-DAMAGE = (OSError, KeyError, RuntimeError, ValueError, TypeError)
+DAMAGE = (OSError, LookupError, RuntimeError, ValueError, TypeError, AttributeError)
 
 
 def parts_folder(output: str | Path) -> Path:
@@ -60,7 +59,7 @@ class PartStore:
     def __init__(self, folder: str | Path, schema: Schema, dims: dict[str, int], identity: dict):
         self.folder = Path(folder)
         self.schema = schema
-        self.dims = dict(dims)
+        self.dims = {name: int(length) for name, length in dims.items()}
         self.identity = identity
         #: Names of the parts that the last `scan` moved to `rejected/`.
         self.set_aside: list[str] = []
@@ -73,7 +72,7 @@ class PartStore:
             with disk_errors(self.folder):
                 self.folder.mkdir(parents=True, exist_ok=True)
             write_whole(record, text.encode())
-        different = _differences(read_run(self.folder), json.loads(text))
+        different = differences(read_run(self.folder), json.loads(text))
         if different:
             raise RcError(
                 f"{self.folder} holds work done under other conditions ({'; '.join(different)}): "
@@ -106,7 +105,7 @@ class PartStore:
         """
         rows = check_batch(self.schema, batch, self.dims, children)
         part = f"{name}-{self._run}.h5"
-        with new_h5(self.folder / part) as h5:
+        with new_h5(self.folder / part, sealed=True) as h5:
             for prefix, columns in self.tables().items():
                 arrays = children[prefix[:-1]] if prefix else batch
                 for column in columns:
@@ -117,7 +116,6 @@ class PartStore:
             h5.attrs["identity_hash"] = self.identity_hash
             h5.attrs["host"] = socket.gethostname()
             h5.attrs["rows"] = rows
-            h5.attrs["content_hash"] = content_hash(h5)
             h5.attrs["complete"] = True
         return part
 
@@ -134,18 +132,20 @@ class PartStore:
         """File names of all parts, unchecked, sorted."""
         return sorted(path.name for path in self.folder.glob("*.h5") if path.is_file())
 
-    def problem(self, part: str, deep: bool = True) -> str:
-        """Why a part cannot be used, or an empty string; `deep` recomputes its checksum."""
+    def problem(self, part: str) -> str:
+        """Why a part cannot be used, or an empty string; its checksum is computed again."""
         path = self.folder / part
         try:
+            if problem := seal_problem(path):
+                return problem
             with layout.open_h5(path) as h5:
-                return self._problem(h5, deep)
+                return self._problem(h5)
         except DAMAGE as error:
             if isinstance(error, OSError) and error.errno:  # the file system's fault, not the part's
                 raise RcError(f"{path}: cannot be read ({os.strerror(error.errno)}); no part was touched") from error
-            return f"damaged: {_first_line(error)}"
+            return f"damaged: {first_line(error)}"
 
-    def _problem(self, h5: h5py.File, deep: bool) -> str:
+    def _problem(self, h5: h5py.File) -> str:
         attrs = h5.attrs
         if attrs.get("kind") != self.schema.kind or attrs.get("schema_version") != SCHEMA_VERSION:
             return f"not a part of kind {self.schema.kind!r}, version {SCHEMA_VERSION}"
@@ -165,8 +165,6 @@ class PartStore:
                     return f"{path}: wrong shape or type"
         if expected != set(datasets(h5)):
             return "holds other datasets than the schema"
-        if deep and content_hash(h5) != attrs["content_hash"]:
-            return "its content does not match its checksum"
         return ""
 
     def scan(self) -> list[str]:
@@ -209,11 +207,13 @@ class PartStore:
         return index.seal()
 
     def count_status(self, parts: list[str]) -> Counter:
-        """Number of rows by status code, over all rows of the parts."""
+        """Number of rows by status code; rows done more than once count once."""
+        where = self.completed(parts).where
         count: Counter = Counter()
-        for part in parts:
+        for number, part in enumerate(parts):
             with layout.open_h5(self.folder / part) as h5:
-                count.update(layout.read_rows(h5["structures/status"]).tolist())
+                codes = layout.read_rows(h5["structures/status"])
+            count.update(codes[where[where[:, 0] == number, 1]].tolist())
         return count
 
     def clean(self) -> list[str]:
@@ -246,17 +246,18 @@ def read_run(folder: str | Path) -> dict:
     raise RcError(f"{record}: not written by rc_hpc: start anew with --overwrite")
 
 
-def _first_line(error: Exception) -> str:
+def first_line(error: Exception) -> str:
+    """What an exception says, on one line."""
     return str(error).partition("\n")[0] or type(error).__name__
 
 
-def _differences(old, new, key: str = "") -> list[str]:
+def differences(old, new, key: str = "") -> list[str]:
     """Leaves that differ between two JSON values, as 'key: was old, now new'."""
     old, new = _parsed(key, old), _parsed(key, new)
     if isinstance(old, dict) and isinstance(new, dict):
         lines = []
         for name in sorted(old.keys() | new.keys()):
-            lines += _differences(old.get(name), new.get(name), f"{key}.{name}" if key else name)
+            lines += differences(old.get(name), new.get(name), f"{key}.{name}" if key else name)
         # a hash tells nothing when what it covers is named already
         named = [line for line in lines if "_hash:" not in line]
         return named or lines

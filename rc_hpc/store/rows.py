@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, fields
-from itertools import groupby
+from itertools import groupby, pairwise
 
 import numpy as np
 
@@ -72,8 +72,8 @@ def map_rows(store: PartStore, parts: list[str], resolve: Resolve | None) -> Row
             ids.extend(layout.read_rows(h5["structures/id"]).tolist())
             rows = len(ids) - first[-1]
             first.append(len(ids))
-            for table in counts:
-                counts[table].append(np.bincount(h5[f"{table}/structure"][()], minlength=rows))
+            for table, arrays in counts.items():
+                arrays.append(np.bincount(h5[f"{table}/structure"][()], minlength=rows))
     order = sorted(range(len(ids)), key=ids.__getitem__)
     first = np.array(first, dtype=np.int64)
 
@@ -109,7 +109,7 @@ def map_rows(store: PartStore, parts: list[str], resolve: Resolve | None) -> Row
 
 def _repeated(ids: list[str], order: list[int]) -> dict[str, list[int]]:
     groups: dict[str, list[int]] = {}
-    for before, row in zip(order, order[1:], strict=False):
+    for before, row in pairwise(order):
         if ids[before] == ids[row]:
             groups.setdefault(ids[row], [before]).append(row)
     return groups

@@ -1,0 +1,66 @@
+"""What can be done with finished and unfinished outputs: status, merge, validate."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+from rc_hpc.cli import setup_logging
+from rc_hpc.errors import Exit
+
+
+def run_action(command: str, argv: list[str]) -> int:
+    """Run ``status``, ``merge`` or ``validate`` of one command's output."""
+    default = {"census": "census.h5", "pack": "packed.h5"}[command]
+    p = argparse.ArgumentParser(prog=f"python -m rc_hpc.{command}")
+    actions = p.add_subparsers(dest="action", required=True)
+    for name, text in (
+        ("status", "how many structures are done, by status"),
+        ("merge", "join the parts that ranks, shards or a killed run have left"),
+        ("validate", "check a file or a parts folder: schema, order, checksums"),
+    ):
+        action = actions.add_parser(name, help=text, description=text)
+        action.add_argument("output", nargs="?", type=Path, default=Path(default), help="default: %(default)s")
+        if name == "merge":
+            action.add_argument("--partial", action="store_true", help="merge what is there although structures are missing")
+    args = p.parse_args(argv)
+    args.quiet, args.verbose = False, 0
+    setup_logging(args)
+    return {"status": _status, "merge": _merge, "validate": _validate}[args.action](command, args)
+
+
+def _status(command: str, args) -> int:
+    from rc_hpc.store.validate import status
+
+    found = status(args.output)
+    total = "" if found.total is None else f" of {found.total}"
+    print(f"{found.where}: {found.rows}{total} structures {'in the finished file' if found.finished else f'done, in {found.parts} parts'}")
+    for name, count in found.by_status.items():
+        print(f"  {name}: {count}")
+    for part in found.unusable:
+        print(f"  unusable part: {part} (its structures are done again on --resume)")
+    if found.rejected:
+        print(f"  parts set aside earlier: {found.rejected}")
+    if not found.finished:
+        print("  next: run with --resume, or merge when nothing is missing" if found.missing else f"  next: python -m rc_hpc.{command} merge {args.output}")
+    return Exit.CLEAN
+
+
+def _merge(command: str, args) -> int:
+    from rc_hpc.drivers.census import merge_census
+    from rc_hpc.drivers.packing import merge_packed
+
+    digest = {"census": merge_census, "pack": merge_packed}[command](args.output, args.partial)
+    print(f"{args.output}: written, content hash {digest}")
+    return Exit.CLEAN
+
+
+def _validate(command: str, args) -> int:
+    from rc_hpc.store.validate import validate
+
+    problems = validate(args.output)
+    for problem in problems:
+        print(f"{args.output}: {problem}")
+    if not problems:
+        print(f"{args.output}: valid")
+    return Exit.FATAL if problems else Exit.CLEAN

@@ -1,0 +1,199 @@
+"""The packing run: any source to a packed HDF5 file, by all ranks, in bounded memory."""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import itertools
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+import numpy as np
+
+from rc_hpc.constants import SWEEP
+from rc_hpc.drivers.common import (
+    Run,
+    RunOptions,
+    count_failures,
+    fail_row,
+    log,
+    on_root,
+    open_run,
+    vocabulary,
+)
+from rc_hpc.errors import RcError, Status, StructureError, UsageError
+from rc_hpc.options import PackOptions
+from rc_hpc.oracle.pack import pack_structure
+from rc_hpc.parallel.launch import Comm
+from rc_hpc.parallel.progress import Progress
+from rc_hpc.parallel.queue import WorkQueue
+from rc_hpc.parallel.run import Totals, drive
+from rc_hpc.parallel.shard import shard_batches
+from rc_hpc.parallel.signals import StopSignal
+from rc_hpc.store.batch import empty_batch, empty_children, storable
+from rc_hpc.store.content import input_hash
+from rc_hpc.store.duplicates import resolve_duplicates
+from rc_hpc.store.merge import merge
+from rc_hpc.store.parts import PartStore, discard, parts_folder
+from rc_hpc.store.schema import PACKED
+from rc_hpc.structures.record import Item
+from rc_hpc.structures.sources import filter_ids, iter_items
+from rc_hpc.symmetry.recorder import FlightRecorder
+
+DIMS = {"setting": len(SWEEP)}
+#: Structures in one batch: some seconds of work, so that a stop loses little.
+BATCH_ROWS = 32
+
+
+class Listing:
+    """A source as a countable, repeatable stream of items.
+
+    Parameters
+    ----------
+    sources, format, seed
+        See `rc_hpc.structures.sources.iter_items`.
+    ids
+        Only these; None: all.
+    """
+
+    def __init__(self, sources: Iterable[str], ids: frozenset[str] | None = None, format: str | None = None, seed: int = 0):
+        self.sources, self.ids, self.format, self.seed = tuple(sources), ids, format, seed
+
+    def __iter__(self) -> Iterator[Item]:
+        items = iter_items(self.sources, format=self.format, seed=self.seed)
+        return items if self.ids is None else filter_ids(items, set(self.ids))
+
+    def measure(self) -> tuple[int, str]:
+        """Number of items and a digest of their ids that does not depend on their order."""
+        count, total = 0, 0
+        for item in self:
+            count += 1
+            total += int.from_bytes(hashlib.sha256(item.id.encode("utf-8", "surrogateescape")).digest())
+        if count == 0:
+            raise UsageError(f"no structures in {', '.join(self.sources)}")
+        return count, f"{count}:{total % (1 << 256):064x}"
+
+
+def run_packing(comm: Comm, listing: Listing, options: PackOptions, run: RunOptions, stop: StopSignal) -> Totals | None:
+    """Pack all items of a listing; all ranks together.
+
+    Returns
+    -------
+    Totals
+        None where the output was finished already.
+    """
+    count, digest = on_root(comm, listing.measure)
+    identity = {
+        "options": options.to_json(),
+        "options_hash": options.digest(),
+        "input_hash": digest,
+        "total": count,
+    }
+    opened = open_run(comm, run, PACKED, DIMS, identity)
+    if opened.finished:
+        return None
+    # Items that are dearer to pack cannot be told before they are read: stream order.
+    batches = np.arange(-(-count // BATCH_ROWS))
+    if run.shard:
+        batches = np.sort(shard_batches(np.ones(len(batches)), *run.shard))
+    total = int(sum(min(BATCH_ROWS, count - b * BATCH_ROWS) for b in batches))
+    with FlightRecorder(opened.flights, comm.rank) as recorder:
+        worker = _Worker(comm, listing, options, opened, recorder)
+        with Progress(total, "structures packed", run.progress, rank=comm.rank) as progress:
+            queue = worker.queue = WorkQueue(comm, len(batches), stop)
+            totals = drive(comm, len(batches), batches, worker, progress, stop, queue)
+    if totals.complete and not run.shard:
+        on_root(comm, functools.partial(merge_packed, run.output))
+    return totals
+
+
+def merge_packed(output: Path, partial: bool = False) -> str:
+    """Merge the parts of a packed file and remove them; returns the content hash.
+
+    Raises
+    ------
+    RcError
+        Rows are missing, unless `partial`.
+    """
+    folder = parts_folder(output)
+    store = PartStore.open(folder, PACKED)
+    total, done = store.identity["total"], len(store.completed())
+    if done < total and not partial:
+        raise RcError(f"{output}: {total - done} of {total} structures are not packed yet: run with --resume (or merge --partial)")
+    digest = merge(
+        folder, output, PACKED, DIMS, vocabulary(), {"input_hash": input_hash(_origins(store)), "complete_rows": int(done >= total), "listing_hash": store.identity["input_hash"]},
+        resolve=resolve_duplicates,
+    )
+    discard(folder)
+    return digest
+
+
+def _origins(store: PartStore) -> Iterator[tuple[str, str]]:
+    for part in store.names():
+        batch, _ = store.read(part)
+        yield from zip(batch["structures/id"], batch["structures/sha256"], strict=True)
+
+
+class _Worker:
+    """Does one batch of the stream; draws come in ascending order, so the stream is read once."""
+
+    def __init__(self, comm: Comm, listing: Listing, options: PackOptions, opened: Run, recorder):
+        self.rank, self.options, self.opened, self.recorder = comm.rank, options, opened, recorder
+        self.stream, self.position = iter(listing), 0
+        self.queue: WorkQueue | None = None
+
+    def __call__(self, number: int) -> tuple[int, int] | None:
+        start = number * BATCH_ROWS
+        items = list(itertools.islice(self.stream, start - self.position, start - self.position + BATCH_ROWS))
+        self.position = start + len(items)
+        rows = np.arange(start, start + len(items))
+        # Within a run `duplicate` is the place in the stream; the merge settles what it becomes.
+        todo = ~self.opened.completed.contains([item.id for item in items], rows)
+        items, rows, earlier = [item for item, do in zip(items, todo, strict=True) if do], rows[todo], int(np.sum(~todo))
+        batch = empty_batch(PACKED, len(items), DIMS)
+        batch["structures/duplicate"][:] = rows
+        atoms = []
+        for row, item in enumerate(items):
+            if self.queue.stopped:
+                return None
+            atoms.append(self._pack(batch, row, item))
+        if items:
+            self.opened.store.write(batch, _children(atoms), f"{self.rank}-{number}")
+        return len(items) + earlier, count_failures(batch)
+
+    def _pack(self, batch: dict, row: int, item: Item):
+        """Fill one row; returns (stored numbers, frac, conventional numbers, positions)."""
+        fields: dict = {}
+        batch["structures/id"][row] = storable(item.id)
+        batch["structures/source"][row] = storable(item.source)
+        atoms = (np.empty(0, int), np.empty((0, 3))) * 2
+        try:
+            blob = item.blob()
+            fields["sha256"] = hashlib.sha256(blob).hexdigest()
+            if item.id in self.opened.crashed:
+                raise StructureError(Status.crashed, "native code crashed on this structure in two runs; it is left out")
+            structure = item.read(item, blob)
+            atoms = (structure.numbers, structure.frac, *atoms[2:])
+            atoms = (*atoms[:2], *pack_structure(structure, self.options, fields, self.recorder))
+        except OSError as error:
+            reason = StructureError(Status.read_error, f"{item.source}: {error.strerror or error}")
+            fail_row(batch, row, reason, item.id)
+        except Exception as error:  # noqa: BLE001 - whatever a reader throws, the row is kept
+            fail_row(batch, row, error, item.id)
+        for name, value in fields.items():
+            batch[f"structures/{name}"][row] = storable(value) if isinstance(value, str) else value
+        batch["structures/message"][row] = storable(batch["structures/message"][row])
+        log.debug("%s: %s", item.id, Status(int(batch["structures/status"][row])).name)
+        return atoms
+
+
+def _children(atoms: list[tuple]) -> dict:
+    children = empty_children(PACKED, DIMS)
+    for table, column, which in (("stored_atoms", "frac", 0), ("atoms", "position", 2)):
+        sizes = [len(entry[which]) for entry in atoms]
+        children[table] = {
+            "structure": np.repeat(np.arange(len(atoms)), sizes),
+            "number": np.concatenate([np.empty(0, np.uint8), *(entry[which].astype(np.uint8) for entry in atoms)]),
+            column: np.concatenate([np.empty((0, 3)), *(entry[which + 1] for entry in atoms)]),
+        }
+    return children

@@ -1,0 +1,57 @@
+"""Command: structures to a packed HDF5 file: conventional cells, labels, tolerance sweep, status."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+from rc_hpc.census import add_run_options, add_source_options
+from rc_hpc.cli import Parser, guarded
+from rc_hpc.errors import Exit, UsageError
+
+EXAMPLES = """\
+  python -m rc_hpc.pack structures/ -o packed.h5    then: python -m rc_hpc.census packed.h5
+  mpiexec -n 8 python -m rc_hpc.pack big.jsonl -o packed.h5
+  python -m rc_hpc.pack big.jsonl -o packed.h5 --shard 0/16
+                                                    one share of a job array; then: pack merge packed.h5
+"""
+
+
+def parser() -> Parser:
+    """Argument parser of the packing command."""
+    p = Parser("python -m rc_hpc.pack", __doc__, EXAMPLES)
+    p.add_argument("source", nargs="*", default=["prototypes"], metavar="SOURCE", help=(
+        "CIF, POSCAR, extxyz or JSON file (gz too), folder, glob, ASE database, "
+        "'prototypes' (default) or 'synthetic:N'"))
+    p.add_argument("-o", "--output", type=Path, default=Path("packed.h5"), metavar="FILE", help="default: %(default)s")
+    add_source_options(p)
+    add_run_options(p)
+    return p
+
+
+def main(argv=None) -> int:
+    """Entry point; returns the exit code."""
+    argv = sys.argv[1:] if argv is None else list(argv)
+    if argv and argv[0] in ("status", "merge", "validate"):
+        from rc_hpc.drivers.maintenance import run_action
+
+        return guarded(run_action, "pack", argv)
+    try:
+        args = parser().parse(argv)
+    except UsageError as error:
+        print(f"rc_hpc: error: {error}", file=sys.stderr)
+        return int(Exit.USAGE)
+    from rc_hpc.parallel.launch import limit_threads, run_guarded
+
+    limit_threads()
+    return run_guarded(_run, args)
+
+
+def _run(args) -> int:
+    from rc_hpc.drivers.commands import pack
+
+    return pack(args)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,160 @@
+"""Reading merged files: the packed structures by ranges of rows, and whole datasets by path."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+from functools import cached_property
+from pathlib import Path
+from typing import Self
+
+import h5py
+import numpy as np
+
+from rc_hpc.errors import RcError
+from rc_hpc.store import layout
+from rc_hpc.store.batch import Batch, Children
+from rc_hpc.store.schema import SCHEMA_VERSION, SCHEMAS
+
+#: First bytes of files that are met in place of ours.
+_SIGNATURES = (
+    (b"\x89HDF\r\n\x1a\n", "a damaged or truncated HDF5 file"),
+    (b"\x1f\x8b", "a gzip archive"),
+    (b"PK\x03\x04", "a zip archive"),
+    (b"SQLite format 3", "an SQLite database (an ASE one?)"),
+    (b"CDF", "a netCDF-3 file"),
+)
+
+
+def open_ours(path: str | Path, kind: str | None = None) -> h5py.File:
+    """Open a merged file for reading.
+
+    Parameters
+    ----------
+    kind
+        `packed` or `census`; by default either.
+
+    Raises
+    ------
+    RcError
+        Not a file of ours, of that kind and version; says what it seems to be.
+    """
+    path = Path(path)
+    wanted = f"a {kind} file of rc_hpc" if kind else "a file of rc_hpc"
+    try:
+        h5 = layout.open_h5(path)
+    except OSError as error:
+        raise RcError(f"{path}: not {wanted}: {_seems(path, error)}") from error
+    found, version = h5.attrs.get("kind"), h5.attrs.get("schema_version")
+    if "complete" in h5.attrs:
+        problem = "it is one part of an unfinished run; merge its folder first"
+    elif found not in SCHEMAS or h5.attrs.get("creator") != "rc_hpc":
+        problem = f"it is an HDF5 file of another program, with {', '.join(sorted(h5)[:5]) or 'nothing'} in it"
+    elif kind not in (None, found):
+        problem = f"it is a {found} file"
+    elif version != SCHEMA_VERSION:
+        problem = f"its version is {version}, this rc_hpc reads {SCHEMA_VERSION}: write it again or use the version that wrote it"
+    else:
+        return h5
+    h5.close()
+    raise RcError(f"{path}: not {wanted}: {problem}")
+
+
+def _seems(path: Path, error: OSError) -> str:
+    if path.is_dir():
+        return "it is a folder"
+    try:
+        with open(path, "rb") as file:
+            head = file.read(4096)
+    except OSError as reason:
+        return os.strerror(reason.errno)
+    for signature, meaning in _SIGNATURES:
+        if head.startswith(signature):
+            return f"it seems to be {meaning} ({str(error).splitlines()[0]})"
+    if not head:
+        return "it is empty"
+    if b"\0" in head:
+        return "it is a binary file of an unknown format"
+    text = head.lstrip()
+    if text[:1] in (b"{", b"["):
+        return "it seems to be JSON"
+    return "it seems to be a CIF" if text.startswith(b"data_") or b"\n_cell_" in head else "it seems to be text"
+
+
+def read_table(path: str | Path, paths: Iterable[str]) -> Batch:
+    """Whole datasets of a merged file by path: text as str objects, enums as uint8.
+
+    Raises
+    ------
+    RcError
+        The file is not ours, or has no such dataset.
+    """
+    with open_ours(path) as h5:
+        return {name: layout.read_rows(_dataset(h5, path, name)) for name in paths}
+
+
+def _dataset(h5: h5py.File, path, name: str) -> h5py.Dataset:
+    found = h5.get(name)
+    if not isinstance(found, h5py.Dataset):
+        writer = f"a {h5.attrs['kind']} file, written by rc_hpc {h5.attrs['creator_version']}"
+        raise RcError(f"{path}: has no dataset {name!r} ({writer})")
+    return found
+
+
+class PackedReader:
+    """Rows of a packed file, any range at a time.
+
+    Use as a context manager. `len` is the number of rows.
+    """
+
+    def __init__(self, path: str | Path):
+        self.path = Path(path)
+        self._h5 = open_ours(path, "packed")
+        self._schema = SCHEMAS["packed"]
+        self._offsets: dict[str, np.ndarray] = {}
+        #: Root attributes.
+        self.attrs = dict(self._h5.attrs)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Close the file."""
+        self._h5.close()
+
+    def __len__(self) -> int:
+        return _dataset(self._h5, self.path, "structures/id").shape[0]
+
+    @cached_property
+    def ids(self) -> list[str]:
+        """All ids, in row order."""
+        return self.read("structures/id").tolist()
+
+    def read(self, name: str, start: int = 0, stop: int | None = None) -> np.ndarray:
+        """Rows `start` to `stop` of one dataset."""
+        return layout.read_rows(_dataset(self._h5, self.path, name), slice(start, stop))
+
+    def offsets(self, table: str) -> np.ndarray:
+        """First child row of every main row, (n + 1,) int64; the rows of main row i are offsets[i] to offsets[i + 1]."""
+        if table not in self._offsets:
+            structure = _dataset(self._h5, self.path, f"{table}/structure")
+            counts = np.zeros(len(self) + 1, dtype=np.int64)
+            for block in layout.row_blocks(structure):
+                counts[1:] += np.bincount(structure[block], minlength=len(self))
+            self._offsets[table] = np.cumsum(counts)
+        return self._offsets[table]
+
+    def rows(self, start: int, stop: int) -> tuple[Batch, Children]:
+        """Rows `start` to `stop` as a batch, with their child rows; `structure` counts from `start`."""
+        start, stop, _ = slice(start, stop).indices(len(self))
+        stop = max(start, stop)
+        batch = {column.path: self.read(column.path, start, stop) for column in self._schema.main}
+        children = {}
+        for table, columns in self._schema.children.items():
+            first, last = self.offsets(table)[[start, stop]].tolist()
+            children[table] = {column.path: self.read(f"{table}/{column.path}", first, last) for column in columns}
+            children[table]["structure"] -= start
+        return batch, children
