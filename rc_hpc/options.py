@@ -109,6 +109,8 @@ class CensusOptions(_Options):
 
     def __post_init__(self):
         _positive("--delta", self.delta)
+        if self.delta < constants.NUMERICAL_ZERO:
+            raise UsageError(f"--delta {self.delta} Å is below numerical zero: take {constants.NUMERICAL_ZERO} Å or more")
         if not self.delta_max >= self.delta or self.delta_max == float("inf"):
             raise UsageError(f"--delta-max ({self.delta_max} Å) must be finite and not below --delta ({self.delta} Å)")
         for name, known in (("enumeration", ENUMERATIONS), ("merge", MERGE_RULES), ("truth", TRUTHS), ("quarantine", QUARANTINE_POLICIES)):

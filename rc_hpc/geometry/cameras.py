@@ -67,7 +67,14 @@ def rotation_from_direction(direction, up=(0.0, 0.0, 1.0)) -> np.ndarray:
 
 
 def rotation_from_matrix(matrix) -> np.ndarray:
-    """Check that `matrix` (3, 3) is a proper rotation and return it as float64."""
+    """Check that `matrix` (3, 3) is a proper rotation and return the exact rotation nearest to it.
+
+    Returns
+    -------
+    (3, 3) float64
+        Orthonormal to rounding: with the digits of a printed matrix, rays of one atom would
+        miss each other by more than numerical zero.
+    """
     rotation = np.array(matrix, dtype=float)
     if rotation.shape != (3, 3) or not np.isfinite(rotation).all():
         raise UsageError("a camera matrix needs three rows of three finite numbers")
@@ -75,7 +82,10 @@ def rotation_from_matrix(matrix) -> np.ndarray:
         raise UsageError(
             "a camera matrix must be a proper rotation: orthonormal columns (right, up, direction), determinant +1"
         )
-    return rotation
+    if np.abs(rotation.T @ rotation - np.eye(3)).max() < 1e-15:
+        return rotation
+    left, _, right = np.linalg.svd(rotation)
+    return left @ right
 
 
 def kappa(direction_a, direction_b) -> float:

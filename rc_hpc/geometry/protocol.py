@@ -141,6 +141,8 @@ def load_protocol(name_or_file: str, tiling: tuple[int, int, int] | None = None)
         data = tomllib.loads(path.read_text(encoding="utf-8"))
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise UsageError(f"protocol file {path}: not valid TOML ({error})") from error
+    except OSError as error:
+        raise UsageError(f"protocol file {path}: cannot be read ({error.strerror})") from error
     return _from_toml(data, path, tiling)
 
 
@@ -179,7 +181,8 @@ def parse_tiling(value) -> tuple[int, int, int]:
     """Tiling from ``2``, ``"2,2,1"`` or a list of three positive integers."""
     try:
         parts = value.split(",") if isinstance(value, str) else value if isinstance(value, (list, tuple)) else [value]
-        numbers = [int(part) for part in parts]
+        whole = all(isinstance(part, (int, str)) for part in parts)
+        numbers = [int(part) for part in parts] if whole else []
     except (TypeError, ValueError):
         numbers = []
     if len(numbers) == 1:

@@ -106,13 +106,15 @@ def normal_heights(points, view_starts, pair_views, screen_normal):
                 )
             for s in range(view_starts.shape[1] - 1):
                 low, high = view_starts[v, s], view_starts[v, s + 1]
-                order[p, side, low:high] = low + stable_order(heights[p, side, low:high])
+                ranks = stable_order(heights[p, side, low:high])
+                for k in range(high - low):
+                    order[p, side, low + k] = low + ranks[k]
     return heights, order
 
 
 @njit(cache=True)
-def _window(t_a, order_a, t_b, order_b, reach, out_a, out_b, fill):
-    """Count, and when `fill` list, the point pairs whose heights agree within `reach`."""
+def _window(t_a, order_a, t_b, order_b, reach, out_a, out_b):
+    """Count the point pairs whose heights agree within `reach`; list them where there is room."""
     slack = reach + 1e-12  # the bounds of the window round; the gap itself decides
     count = 0
     first = 0
@@ -123,7 +125,7 @@ def _window(t_a, order_a, t_b, order_b, reach, out_a, out_b, fill):
         m = first
         while m < order_b.size and t_b[order_b[m]] <= t + slack:
             if abs(t - t_b[order_b[m]]) <= reach:
-                if fill:
+                if count < out_a.size:
                     out_a[count] = a
                     out_b[count] = order_b[m]
                 count += 1
@@ -143,7 +145,7 @@ def count_candidates(normal_height, normal_order, view_starts, pair_views, reach
             counts[p, s] = _window(
                 normal_height[p, 0], normal_order[p, 0, view_starts[v, s]:view_starts[v, s + 1]],
                 normal_height[p, 1], normal_order[p, 1, view_starts[w, s]:view_starts[w, s + 1]],
-                reach, nothing, nothing, False)
+                reach, nothing, nothing)
     return counts
 
 
@@ -210,9 +212,11 @@ def fill_candidates(points, heights, view_starts, atom, normal_height, normal_or
     met_first = np.empty(total, np.int32)
     met_second = np.empty(total, np.int32)
     met_height = np.empty(total)
-    species_total = counts.sum(axis=0)
-    ends = np.cumsum(species_total)
-    begin = ends - species_total
+    begin = np.zeros(n_species + 1, np.int64)
+    for s in range(n_species):
+        begin[s + 1] = begin[s]
+        for p in range(pair_views.shape[0]):
+            begin[s + 1] += counts[p, s]
 
     # First pass, by pair: which rays meet, in the order in which they are met.
     c = 0
@@ -227,12 +231,12 @@ def fill_candidates(points, heights, view_starts, atom, normal_height, normal_or
             second = np.empty(size, np.int64)
             _window(normal_height[p, 0], normal_order[p, 0, view_starts[v, s]:view_starts[v, s + 1]],
                     normal_height[p, 1], normal_order[p, 1, view_starts[w, s]:view_starts[w, s + 1]],
-                    reach, first, second, True)
+                    reach, first, second)
             if by_atom:
-                key = np.empty(size, np.int64)
+                key = np.empty(size)  # exact: far below 2^53
                 for k in range(size):
                     key[k] = atom[v, first[k]] * atom.shape[1] + atom[w, second[k]]
-                ranks = np.argsort(key, kind="mergesort")
+                ranks = stable_order(key)
                 first, second = first[ranks], second[ranks]
             for k in range(size):
                 i, j = first[k], second[k]
@@ -260,10 +264,11 @@ def fill_candidates(points, heights, view_starts, atom, normal_height, normal_or
     nearest = np.empty((total, n_views), np.int32)
     distance = np.empty(total)
     for s in range(n_species):
-        own = met[begin[s]:ends[s]]
-        met[begin[s]:ends[s]] = own[stable_order(met_height[own])]
-        for c in range(begin[s], ends[s]):
-            source = met[c]
+        own = met[begin[s]:begin[s + 1]].copy()
+        ranks = stable_order(met_height[own])
+        for c in range(begin[s], begin[s + 1]):
+            source = own[ranks[c - begin[s]]]
+            met[c] = source
             p = met_pair[source]
             v, w = pair_views[p, 0], pair_views[p, 1]
             i, j = met_first[source], met_second[source]

@@ -21,19 +21,20 @@ def acceptance_delta(c, gap, residual, pair_views, pair, views):
 
 
 @njit(cache=True)
-def smallest_phantom_delta(candidates, gap, residual, distance, pair_views, pair, mask, pair_mask, views, exact_gap):
+def smallest_phantom_delta(candidates, gap, residual, distance, pair_views, pair, mask, pair_mask, views, exact_gap, zero):
     """Smallest delta at which the subset has a phantom; inf where there is none.
 
     A candidate is a phantom for every delta from its acceptance up to, not including,
-    its distance from the nearest true atom. With a finite `exact_gap` only candidates
-    whose rays meet within it count (Definition 7).
+    its distance from the nearest true atom. Where the two differ by no more than `zero`
+    there is no such delta: an atom's own candidates lie within rounding of it. With a
+    finite `exact_gap` only candidates whose rays meet within it count (Definition 7).
     """
     smallest = np.inf
     for c in candidates:
         if (pair_mask[c] & ~mask) != 0 or gap[c] > exact_gap:
             continue
         needed = acceptance_delta(c, gap, residual, pair_views, pair, views)
-        if needed < distance[c] and needed < smallest:
+        if needed < distance[c] - zero and needed < smallest:
             smallest = needed
     return smallest
 

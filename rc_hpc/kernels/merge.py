@@ -63,7 +63,7 @@ def merge_by_image_points(live, worst, keep, nearest, views, kappas, zero):
     """One candidate per combination of image points: the best of those that share all of them.
 
     No length enters: two candidates are the same atom when every view shows both at the
-    same point. Returns candidate indices, ascending.
+    same point. Returns positions in `live`, ascending.
     """
     size = 1
     while size < 2 * live.size:
@@ -97,7 +97,10 @@ def merge_by_image_points(live, worst, keep, nearest, views, kappas, zero):
             old = chosen[m]
             if _better(worst[k], kappas[k], c, worst[old], kappas[old], live[old], zero):
                 chosen[m] = k
-    return live[np.sort(chosen[:count])]
+    taken = np.zeros(live.size, np.bool_)
+    for m in range(count):
+        taken[chosen[m]] = True
+    return np.flatnonzero(taken)
 
 
 @njit(cache=True)
@@ -127,12 +130,11 @@ def clusters(live, order, species, position, height, radius, strict):
     leader : (L,) int64
         For each live candidate the position in `live` of its leader.
     leaders : (M,) int64
-        The leaders' positions in `live`, in the order in which they were made.
+        The leaders' positions in `live`, ascending.
     """
     n = live.size
     made = np.full(n, -1, np.int64)  # when a candidate became a leader
     leader = np.empty(n, np.int64)
-    leaders = np.empty(n, np.int64)
     count = 0
     slack = radius + 1e-12
     for k in order:
@@ -155,11 +157,10 @@ def clusters(live, order, species, position, height, radius, strict):
                 m += step
         if found < 0:
             made[k] = count
-            leaders[count] = k
             count += 1
             found = k
         leader[k] = found
-    return leader, leaders[:count]
+    return leader, np.flatnonzero(made >= 0)
 
 
 @njit(cache=True)

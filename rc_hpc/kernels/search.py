@@ -66,7 +66,7 @@ def nearest2(heights, points, low, high, x, y, bound):
     """
     h = height2(x, y)
     middle = lower_bound(heights, low, high, h)
-    best = bound * bound
+    best = bound * bound * (1.0 + 1e-12)  # squares round: the distance itself is compared below
     found = -1
     k = middle
     while k < high:
@@ -90,9 +90,10 @@ def nearest2(heights, points, low, high, x, y, bound):
             best = d2
             found = k
         k -= 1
-    if found < 0:
+    distance = math.sqrt(best)
+    if found < 0 or distance > bound:
         return -1, np.inf
-    return found, math.sqrt(best)
+    return found, distance
 
 
 @njit(cache=True)

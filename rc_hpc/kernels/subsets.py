@@ -13,7 +13,7 @@ from rc_hpc.kernels.merge import (
     undominated,
     worst_residuals,
 )
-from rc_hpc.kernels.search import nearest3, sort_in_space, worst_partner
+from rc_hpc.kernels.search import nearest3, sort_in_space, stable_order, worst_partner
 
 DOMINANCE, BEST_RESIDUAL, LEAST_SQUARES, MEAN, FIRST = range(5)
 
@@ -48,37 +48,35 @@ def reconstruct(live, rule, views, pair, kappa, species, met, position, height, 
     positions (M, 3), heights (M,), met (M,), starts (n_species + 1,)
         Sorted as by `sort_in_space`; `met` says when each was met.
     """
-    if rule == MEAN or rule == FIRST:
-        order = np.argsort(met[live])
-        leader, leaders = clusters(live, order, species, position, height, delta, rule == FIRST)
-    elif rule == DOMINANCE:
-        worst = worst_residuals(live, residual, views)
+    worst = worst_residuals(live, residual, views)
+    kappas = kappa[pair[live]]
+    if rule == DOMINANCE:
         keep = undominated(live, worst, nearest, views, points.shape[1], zero)
-        chosen = merge_by_image_points(live, worst, keep, nearest, views, kappa[pair[live]], zero)
-        return position[chosen], height[chosen], met[chosen], species_starts(species[chosen], n_species)
+        leader = leaders = merge_by_image_points(live, worst, keep, nearest, views, kappas, zero)
     else:
-        worst = worst_residuals(live, residual, views)
-        order = best_first(worst, kappa[pair[live]], zero)
-        leader, leaders = clusters(live, order, species, position, height, delta, False)
-    leaders = np.sort(leaders)
+        if rule == MEAN or rule == FIRST:
+            order = stable_order(met[live].astype(np.float64))
+        else:
+            order = best_first(worst, kappas, zero)
+        leader, leaders = clusters(live, order, species, position, height, delta, rule == FIRST)
     chosen = live[leaders]
-    starts = species_starts(species[chosen], n_species)
+    starts = species_starts(species, chosen, n_species)
     if rule == MEAN:
         moved = cluster_means(live, leader, leaders, position)
     elif rule == LEAST_SQUARES:
         moved = least_squares(chosen, nearest, views, points, rotations, inverse)
     else:
-        return position[chosen], height[chosen], met[chosen], starts
+        moved = position[chosen]
     moved, heights, order = sort_in_space(moved, starts)
     return moved, heights, met[chosen[order]], starts
 
 
 @njit(cache=True)
-def species_starts(species, n_species):
-    """Species ranges (n_species + 1,) of points sorted by species."""
+def species_starts(species, chosen, n_species):
+    """Species ranges (n_species + 1,) of the chosen candidates, sorted by species."""
     starts = np.zeros(n_species + 1, np.int64)
-    for s in species:
-        starts[s + 1] += 1
+    for c in chosen:
+        starts[species[c] + 1] += 1
     for s in range(n_species):
         starts[s + 1] += starts[s]
     return starts
@@ -151,21 +149,12 @@ def all_subsets(masks, inverses, anchors, rule, keep_all, delta, zero, census_ze
     pair_mask, view_mask = candidate_masks(delta, gap, residual, pair, pair_views)
     accepted = np.flatnonzero(gap <= delta)
     # Only a candidate farther from every atom than its gap can ever be a phantom.
-    suspects = np.flatnonzero(distance > gap)
+    suspects = np.flatnonzero(distance > gap + zero)
     phantoms = accepted[distance[accepted] > delta]
 
-    # The true cell is set 0.
-    capacity = max(64, 2 * atoms.shape[0])
-    set_points = np.empty((capacity, 3))
-    set_heights = np.empty(capacity)
-    set_points[: atoms.shape[0]] = atoms
-    set_heights[: atoms.shape[0]] = atom_heights
-    set_met = np.empty(capacity, np.int64)
-    set_met[: atoms.shape[0]] = atom_order
-    set_starts = np.empty((n_subsets + 1, n_species + 1), np.int64)
-    set_starts[0] = starts
+    sets = [(atoms, atom_heights, atom_order, starts)]  # the true cell is set 0
     set_numbers = np.zeros(n_subsets + 1, np.int64)
-    filled, n_sets, n_distinct = atoms.shape[0], 1, 1
+    n_distinct = 1
 
     views_buffer = np.empty(n_views, np.int64)
     live_buffer = np.empty(accepted.size, np.int64)
@@ -192,9 +181,9 @@ def all_subsets(masks, inverses, anchors, rule, keep_all, delta, zero, census_ze
                 exact += 1
         n_exact[k] = count_distinct(far_buffer[:exact], species, position, height, census_zero)
         phantom_delta[k] = smallest_phantom_delta(
-            suspects, gap, residual, distance, pair_views, pair, mask, pair_mask, views, np.inf)
+            suspects, gap, residual, distance, pair_views, pair, mask, pair_mask, views, np.inf, zero)
         phantom_delta_exact[k] = smallest_phantom_delta(
-            suspects, gap, residual, distance, pair_views, pair, mask, pair_mask, views, census_zero)
+            suspects, gap, residual, distance, pair_views, pair, mask, pair_mask, views, census_zero, zero)
 
         size = 0
         for c in accepted:
@@ -211,13 +200,9 @@ def all_subsets(masks, inverses, anchors, rule, keep_all, delta, zero, census_ze
         n_recovered[k] = n
 
         found = -1
-        for e in range(n_sets):
-            begin = set_starts[e, 0]
-            if set_starts[e, n_species] - begin != n:
-                continue
-            worst = worst_partner(
-                made, made_heights, made_starts, set_points[begin:begin + n], set_heights[begin:begin + n],
-                set_starts[e] - begin, same)
+        for e in range(len(sets)):
+            other, other_heights, _, other_starts = sets[e]
+            worst = worst_partner(made, made_heights, made_starts, other, other_heights, other_starts, same)
             if worst < np.inf:
                 found = e
                 if e == 0:
@@ -229,29 +214,33 @@ def all_subsets(masks, inverses, anchors, rule, keep_all, delta, zero, census_ze
             atom_error[k] = largest_distance(atoms, starts, made, made_heights, made_starts)
         reconstruction[k] = set_numbers[found] if found >= 0 else n_distinct
         if found < 0 or keep_all:
-            if filled + n > capacity:
-                capacity = 2 * (filled + n)
-                grown = np.empty((capacity, 3))
-                grown[:filled] = set_points[:filled]
-                set_points = grown
-                grown_heights = np.empty(capacity)
-                grown_heights[:filled] = set_heights[:filled]
-                set_heights = grown_heights
-                grown_met = np.empty(capacity, np.int64)
-                grown_met[:filled] = set_met[:filled]
-                set_met = grown_met
-            set_points[filled:filled + n] = made
-            set_heights[filled:filled + n] = made_heights
-            set_met[filled:filled + n] = made_met
-            set_starts[n_sets] = made_starts + filled
-            set_numbers[n_sets] = reconstruction[k]
-            entry[k] = n_sets
-            filled += n
-            n_sets += 1
+            entry[k] = len(sets)
+            set_numbers[entry[k]] = reconstruction[k]
+            sets.append((made, made_heights, made_met, made_starts))
             if found < 0:
                 n_distinct += 1
         else:
             entry[k] = found
+    set_starts, set_points, set_met = joined(sets, n_species)
     return (n_recovered, n_phantoms, n_exact, reconstruction, entry, phantom_delta, phantom_delta_exact,
-            point_error, atom_error, set_starts[:n_sets], set_points[:filled], set_met[:filled],
-            set_numbers[:n_sets], phantoms)
+            point_error, atom_error, set_starts, set_points, set_met, set_numbers[:len(sets)], phantoms)
+
+
+@njit(cache=True)
+def joined(sets, n_species):
+    """Point sets one after the other: species ranges (E, n_species + 1), points (T, 3), met (T,)."""
+    starts = np.empty((len(sets), n_species + 1), np.int64)
+    filled = 0
+    for e in range(len(sets)):
+        for s in range(n_species + 1):
+            starts[e, s] = filled + sets[e][3][s]
+        filled += sets[e][0].shape[0]
+    points = np.empty((filled, 3))
+    met = np.empty(filled, np.int64)
+    for e in range(len(sets)):
+        begin = starts[e, 0]
+        for k in range(sets[e][0].shape[0]):
+            met[begin + k] = sets[e][2][k]
+            for axis in range(3):
+                points[begin + k, axis] = sets[e][0][k, axis]
+    return starts, points, met

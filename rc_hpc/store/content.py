@@ -13,6 +13,11 @@ import numpy as np
 from rc_hpc.store.layout import open_h5, row_blocks
 
 
+#: Datasets that tell people where a row came from and what went wrong: the same work done on a
+#: moved or renamed input must have the same hash.
+NOT_CONTENT = ("structures/source", "structures/message")
+
+
 def datasets(h5: h5py.File) -> list[str]:
     """Paths of all datasets, sorted, without a leading slash."""
     paths: list[str] = []
@@ -21,7 +26,7 @@ def datasets(h5: h5py.File) -> list[str]:
 
 
 def content_hash(file: str | Path | h5py.File) -> str:
-    """SHA-256 over all datasets in the order of their paths; attributes do not count.
+    """SHA-256 over all datasets but `NOT_CONTENT`, in the order of their paths, without attributes.
 
     Each dataset gives its path, type, shape and values: numbers little-endian in row-major
     order, each text as its length in bytes (8 bytes, little-endian) and its UTF-8. Chunks,
@@ -32,6 +37,8 @@ def content_hash(file: str | Path | h5py.File) -> str:
             return content_hash(h5)
     digest = hashlib.sha256()
     for path in datasets(file):
+        if path in NOT_CONTENT:
+            continue
         dataset = file[path]
         for text in (path, _type_name(dataset.dtype), json.dumps(dataset.shape)):
             digest.update(_framed(text.encode()))

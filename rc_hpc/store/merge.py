@@ -155,6 +155,8 @@ def _run_pass(h5: NewFile, store: PartStore, rows: RowMap, jobs: list[_Job]) -> 
         with layout.open_h5(store.folder / part) as source:
             targets = {"": rows.targets(number)}
             for job, buffer in zip(jobs, buffers, strict=True):
+                if job.path in rows.provisional:
+                    continue
                 if job.table not in targets:
                     structure = source[f"{job.table}/structure"][()]
                     targets[job.table] = rows.child_targets(number, job.table, structure)

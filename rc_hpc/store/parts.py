@@ -10,6 +10,7 @@ import hashlib
 import json
 import logging
 import os
+import shutil
 import socket
 import uuid
 from collections import Counter
@@ -108,9 +109,8 @@ class PartStore:
         with new_h5(self.folder / part, sealed=True) as h5:
             for prefix, columns in self.tables().items():
                 arrays = children[prefix[:-1]] if prefix else batch
-                for column in columns:
-                    values = arrays[column.path]
-                    layout.write_rows(layout.create(h5, prefix + column.path, column, values.shape), 0, values)
+                for column in columns:  # bare and uncompressed: a part lives for hours, and is written often
+                    h5.create_dataset(prefix + column.path, data=arrays[column.path], dtype=layout.h5_dtype(column), track_times=False)
             h5.attrs["kind"] = self.schema.kind
             h5.attrs["schema_version"] = SCHEMA_VERSION
             h5.attrs["identity_hash"] = self.identity_hash
@@ -222,12 +222,14 @@ class PartStore:
 
 
 def discard(folder: str | Path) -> None:
-    """Remove parts, leftovers and `run.json` of a folder; the folder too if nothing else is in it."""
+    """Remove parts, leftovers, flight records and `run.json`; the folder too if nothing else is in it."""
     folder = Path(folder)
     if not folder.is_dir():
         return
     for path in (*folder.glob("*.h5"), *folder.glob(".*.tmp"), folder / "run.json"):
         path.unlink(missing_ok=True)
+    for flights in folder.glob("flight*"):
+        shutil.rmtree(flights, ignore_errors=True)
     if not any(folder.iterdir()):
         folder.rmdir()
 

@@ -33,6 +33,8 @@ class RowMap:
         For each child table, the first child row of every main row, in the merged file.
     patches
         For a column's path, values that differ from the part's, by merged row.
+    provisional
+        Paths of columns whose values in the parts do not count: they start at their fill value.
     hosts
         Machines that wrote the parts.
     """
@@ -43,6 +45,7 @@ class RowMap:
     n: int
     offsets: dict[str, np.ndarray]
     patches: dict[str, dict[int, object]]
+    provisional: tuple[str, ...]
     hosts: set[str]
 
     def targets(self, part: int) -> np.ndarray:
@@ -59,6 +62,9 @@ class RowMap:
 
 def map_rows(store: PartStore, parts: list[str], resolve: Resolve | None) -> RowMap:
     """Order the rows of all parts by (id, duplicate, sha256).
+
+    With `resolve`, the duplicate numbers in the parts only tell rows apart (the place in the
+    source, say): an id met once gets 0, the others get what `resolve` says.
 
     Memory: the ids, and about 50 bytes a row.
     """
@@ -98,13 +104,16 @@ def map_rows(store: PartStore, parts: list[str], resolve: Resolve | None) -> Row
         table: np.concatenate(([0], np.cumsum(np.concatenate([np.empty(0, np.int64), *arrays])[kept])))
         for table, arrays in counts.items()
     }
+    provisional = ("duplicate",) if resolve else ()
     patches = {
         f"structures/{name}": {
-            row: getattr(twin, name) for row, twin in settled.items() if getattr(twin, name) != getattr(twins[twin.at], name)
+            row: getattr(twin, name)
+            for row, twin in settled.items()
+            if getattr(twin, name) != (0 if name in provisional else getattr(twins[twin.at], name))
         }
         for name in ("duplicate", "status", "message")
     }
-    return RowMap(parts, first, target, len(kept), offsets, patches, hosts)
+    return RowMap(parts, first, target, len(kept), offsets, patches, tuple(f"structures/{name}" for name in provisional), hosts)
 
 
 def _repeated(ids: list[str], order: list[int]) -> dict[str, list[int]]:
