@@ -24,7 +24,7 @@ DIGITS = "counts exact, lengths to 4 significant digits, other numbers to 4 deci
 
 _STYLES = {"terminal": "simple", "markdown": "pipe", "latex": "latex_booktabs"}
 #: Widths at which texts and titles of numbers are wrapped in a terminal, characters.
-_WRAP, _WRAP_TITLE = 60, 10
+_WRAP, _WRAP_TITLE = 60, 14
 
 
 @dataclass(frozen=True)

@@ -173,7 +173,7 @@ def reference(sets: dict[str, Tally], subsets: Subsets, n_rows: int, n_quarantin
     """
     records = []
     for name, t in sets.items():
-        records.append({"quantity": "computed, of all rows", "count": t.n, "n": n_rows})
+        records.append({"quantity": "structures, of all rows", "count": t.n, "n": n_rows})
         records.append({"quantity": "quarantined, of all labelled", "count": n_quarantined, "n": n_labelled})
         records.append({"quantity": "R0", **_share(t.same[0], t.n)})
         for size, chosen in subsets.by_size().items():

@@ -163,7 +163,7 @@ def _from_toml(data: dict, path: Path, tiling) -> Protocol:
             )
         try:
             if "rotation" in camera:
-                rotation = rotation_from_string(camera["rotation"])
+                rotation = rotation_from_string(str(camera["rotation"]))
             elif "direction" in camera:
                 rotation = rotation_from_direction(camera["direction"], camera.get("up", (0.0, 0.0, 1.0)))
             else:

@@ -1,0 +1,81 @@
+"""Writers of frames."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from rc_hpc.errors import RcError
+from rc_hpc.report import Table, render, write
+
+FRAME = pd.DataFrame({
+    "status": ["a_b & 50%", "x|y\nz\x1b[31m"],
+    "n": pd.array([210, 3], "Int64"),
+    "R1_count": pd.array([208, pd.NA], "Int64"),
+    "R1": [208 / 210, np.nan],
+    "R1_low95": [0.96594, np.nan],
+    "R1_high95": [0.99738, np.nan],
+    "subset_min": [0.5, np.nan],
+    "subset_max": [1.0, np.nan],
+    "error_angstrom": [2.00449e-14, np.inf],
+    "nothing": [np.nan, np.nan],
+})
+TABLE = Table("sample", "Sample of 50% in Å.", FRAME)
+
+
+def lines(style):
+    return render(TABLE, style).splitlines()
+
+
+def test_terminal():
+    caption, empty, *header, _, first, second = lines("terminal")
+    header = " ".join(" ".join(header).split())
+    assert (caption, empty) == (TABLE.caption, "")
+    for words in ("R1 k/n", "Wilson", "95 %", "subset", "range", "error (Å)"):
+        assert words in header
+    assert "nothing" not in header
+    for words in ("208/210", "0.9905", "[0.9659, 0.9974]", "0.5000 to 1.0000", "2.004e-14"):
+        assert words in first
+    assert "inf" in second and "nan" not in second and "<NA>" not in second and "\x1b" not in second
+
+
+def test_markdown_escapes_pipes():
+    row = lines("markdown")[-1]
+    assert "x\\|y z" in row
+    assert row.replace("\\|", "").count("|") == lines("markdown")[2].count("|")
+
+
+def test_latex_is_booktabs_and_escaped():
+    text = render(TABLE, "latex")
+    assert text.startswith("% Sample of 50% in Å.\n\\begin{tabular}")
+    for words in ("\\toprule", "\\midrule", "\\bottomrule", "a\\_b \\& 50\\%", "Wilson 95 \\%"):
+        assert words in text
+    body = text.split("\\midrule\n")[1].split("\\bottomrule")[0].splitlines()
+    assert len(body) == 2 and all(line.rstrip().endswith("\\\\") for line in body)
+
+
+def test_csv_has_every_digit_and_raw_text():
+    text = render(TABLE, "csv")
+    assert repr(208 / 210) in text and "2.00449e-14" in text and "error_angstrom" in text.splitlines()[0]
+    assert "208,210" not in text and "210,208," in text
+
+
+def test_long_messages_wrap_in_the_terminal_only():
+    table = Table("status", "c", pd.DataFrame({"status": ["ok"], "example_message": ["word " * 50]}))
+    assert max(len(line) for line in render(table, "terminal").splitlines()) < 80
+    assert "word " * 49 in render(table, "markdown")
+
+
+@pytest.mark.parametrize("style", ["terminal", "markdown", "latex", "csv"])
+def test_no_rows(style):
+    assert "status" in render(Table("t", "c", FRAME.iloc[:0]), style)
+
+
+def test_files_have_the_rendered_text(tmp_path):
+    path = write(TABLE, tmp_path / "deep" / "er", "markdown", {})
+    assert path.name == "sample.md" and path.read_text(encoding="utf-8") == render(TABLE, "markdown") + "\n"
+
+
+def test_unwritable_folder_is_named(tmp_path):
+    (tmp_path / "file").write_text("")
+    with pytest.raises(RcError, match=r"file.sample\.csv: cannot be written"):
+        write(TABLE, tmp_path / "file", "csv", {})
