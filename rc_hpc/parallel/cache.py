@@ -1,6 +1,6 @@
 """Where numba keeps compiled kernels, and who compiles them.
 
-Called before numba is imported. The folder is keyed by all sources of the package: numba
+Called before numba is imported. The folder is keyed by the sources of all kernels: numba
 itself misses a change in a function of another file and would run the old kernel.
 """
 
@@ -24,8 +24,11 @@ log = logging.getLogger(__name__)
 
 
 def cache_key(package: Path | None = None) -> str:
-    """Name of the cache folder: a hash of all sources and of numba's and numpy's versions."""
-    package = package or Path(__file__).parents[1]
+    """Name of the cache folder: a hash of the kernels' sources and of numba's and numpy's versions.
+
+    Kernels import nothing of the package but each other, so their folder is all that counts.
+    """
+    package = package or Path(__file__).parents[1] / "kernels"
     digest = hashlib.sha256()
     for library in ("numba", "llvmlite", "numpy"):
         digest.update(f"{library} {metadata.version(library)}\n".encode())
