@@ -6,8 +6,8 @@ import sys
 from pathlib import Path
 
 from rc_hpc import constants
-from rc_hpc.cli import Parser, guarded, setup_logging
-from rc_hpc.errors import Exit, UsageError
+from rc_hpc.cli import ACTIONS, Parser, guarded
+from rc_hpc.errors import Exit
 from rc_hpc.options import ENUMERATIONS, MERGE_RULES, QUARANTINE_POLICIES, TRUTHS
 
 EXAMPLES = """\
@@ -25,25 +25,35 @@ EXAMPLES = """\
 def parser() -> Parser:
     """Argument parser of the census."""
     p = Parser("python -m rc_hpc.census", __doc__, EXAMPLES)
-    p.add_argument("source", nargs="*", default=["prototypes"], metavar="SOURCE", help=(
-        "CIF, POSCAR, extxyz or JSON file (gz too), folder, glob, ASE database, packed HDF5, "
-        "'prototypes' (default) or 'synthetic:N'"))
-    p.add_argument("-o", "--output", type=Path, default=Path("census.h5"), metavar="FILE", help="default: %(default)s")
-    add_source_options(p)
-    p.add_argument("--protocol", default="frozen", metavar="NAME|FILE", help="cameras: frozen (default), off-axis, or a TOML file")
-    p.add_argument("--subsets", default="all", metavar="all|full|a+b,a+c", help="view subsets; default: %(default)s")
+    add_source(p, "census.h5")
+    add_oracle_options(p, subsets="all")
     p.add_argument("--delta", type=float, default=constants.DELTA, metavar="Å", help="acceptance and merge tolerance; default: %(default)s")
     p.add_argument("--delta-max", type=float, default=None, metavar="Å", help=f"follow phantoms up to this delta; default: {constants.DELTA_MAX}, or --delta if that is larger")
     p.add_argument("--enumeration", choices=ENUMERATIONS, default=ENUMERATIONS[0], help="camera pairs that are triangulated: all of a subset (the definition) or its first two cameras (the released program)")
     p.add_argument("--merge", choices=MERGE_RULES, default=MERGE_RULES[0], help="which accepted candidates become atoms; 'first' is the released program's rule")
+    p.add_argument("--label-every", action="store_true", help="label every reconstruction, not the distinct ones only: slower, same result")
+    add_run_options(p)
+    return p
+
+
+def add_source(p: Parser, output: str) -> None:
+    """What is read and what is written, for commands that work on packed structures."""
+    p.add_argument("source", nargs="*", default=["prototypes"], metavar="SOURCE", help=(
+        "CIF, POSCAR, extxyz or JSON file (gz too), folder, glob, ASE database, packed HDF5, "
+        "'prototypes' (default) or 'synthetic:N'"))
+    p.add_argument("-o", "--output", type=Path, default=Path(output), metavar="FILE", help="default: %(default)s")
+    add_source_options(p)
+    p.add_argument("--packed", type=Path, default=None, metavar="FILE", help="where the packed structures go when SOURCE is not packed; default: beside the output")
+
+
+def add_oracle_options(p: Parser, subsets: str) -> None:
+    """Options of everything that asks the oracle: cameras, their subsets, what is true and what is left out."""
+    p.add_argument("--protocol", default="frozen", metavar="NAME|FILE", help="cameras: frozen (default), off-axis, or a TOML file")
+    p.add_argument("--subsets", default=subsets, metavar="all|full|a+b,a+c", help="view subsets; default: %(default)s")
     p.add_argument("--tiling", default=None, metavar="N|N,N,N", help="repeat the conventional cell; default: the protocol's")
     p.add_argument("--truth", choices=TRUTHS, default=TRUTHS[0], help="the cell whose label counts as true; default: %(default)s")
     p.add_argument("--quarantine", choices=QUARANTINE_POLICIES, default=QUARANTINE_POLICIES[0], help="structures with an unstable label: mark (default; computed, left out of headline numbers), keep (counted too) or drop (not computed)")
-    p.add_argument("--label-every", action="store_true", help="label every reconstruction, not the distinct ones only: slower, same result")
     p.add_argument("--max-candidates", type=int, default=100_000_000, metavar="N", help="refuse a structure with more candidates (100 bytes each); default: %(default)s")
-    p.add_argument("--packed", type=Path, default=None, metavar="FILE", help="where the packed structures go when SOURCE is not packed; default: beside the output")
-    add_run_options(p)
-    return p
 
 
 def add_source_options(p: Parser) -> None:
@@ -69,22 +79,20 @@ def add_run_options(p: Parser) -> None:
 def main(argv=None) -> int:
     """Entry point; returns the exit code."""
     argv = sys.argv[1:] if argv is None else list(argv)
-    if argv and argv[0] in ("status", "merge", "validate"):
+    from rc_hpc.parallel.launch import launcher_rank, limit_threads, run_guarded
+
+    if argv and argv[0] in ACTIONS:
+        if launcher_rank():
+            return int(Exit.CLEAN)  # one of many ranks: the first does it
         from rc_hpc.drivers.maintenance import run_action
 
         return guarded(run_action, "census", argv)
-    try:
-        args = parser().parse(argv)
-    except UsageError as error:
-        print(f"rc_hpc: error: {error}", file=sys.stderr)
-        return int(Exit.USAGE)
-    from rc_hpc.parallel.launch import limit_threads, run_guarded
-
     limit_threads()
-    return run_guarded(_run, args)
+    return run_guarded(_run, argv)
 
 
-def _run(args) -> int:
+def _run(argv: list[str]) -> int:
+    args = parser().parse(argv)
     from rc_hpc.drivers.commands import census
 
     return census(args)

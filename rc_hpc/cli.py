@@ -14,18 +14,27 @@ from rc_hpc.errors import Exit, RcError, UsageError
 #: Exit codes, for every command's help.
 CODES = "Exit codes: 0 clean (also when a signal stopped it in good order), 1 fatal, 2 usage, 3 finished with failures recorded."
 
+#: Words in place of SOURCE that ask for work on an output rather than for a run.
+ACTIONS = ("status", "merge", "validate")
+
 
 class Parser(argparse.ArgumentParser):
     """Parser with the house's help format, --version, -v/-q and --config."""
 
-    def __init__(self, prog: str, description: str, examples: str):
+    def __init__(self, prog: str, description: str, examples: str, told: bool = True, **more):
         super().__init__(
             prog=prog, description=description, epilog=f"examples:\n{examples.rstrip()}\n\n{CODES}",
-            formatter_class=argparse.RawDescriptionHelpFormatter, allow_abbrev=False,
+            formatter_class=argparse.RawDescriptionHelpFormatter, allow_abbrev=False, **more,
         )
         self.add_argument("--version", action="version", version=f"rc_hpc {rc_hpc.__version__}")
+        if not told:  # a parser of sub-commands: they have these, and would forget those given before their name
+            return
         self.add_argument("-v", "--verbose", action="count", default=0, help="tell more; -vv names every structure")
         self.add_argument("-q", "--quiet", action="store_true", help="errors only")
+
+    def error(self, message: str):
+        """Raise what is wrong as a `UsageError`: the usage alone would fill the screen."""
+        raise UsageError(f"{message}; see {self.prog} --help")
 
     def add_config(self):
         """Add --config FILE."""
@@ -41,9 +50,17 @@ class Parser(argparse.ArgumentParser):
         """
         args = self.parse_args(argv)
         if getattr(args, "config", None) is not None:
-            self.set_defaults(**self._config(args.config))
+            chosen = self._chosen(args)
+            chosen.set_defaults(**chosen._config(args.config))
             args = self.parse_args(argv)
         return args
+
+    def _chosen(self, args: argparse.Namespace) -> Parser:
+        """The parser of the sub-command, where there are any."""
+        for action in self._actions:
+            if isinstance(action, argparse._SubParsersAction):
+                return action.choices[getattr(args, action.dest)]
+        return self
 
     def _config(self, path: Path) -> dict:
         try:

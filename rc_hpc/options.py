@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import itertools
 import json
 from dataclasses import asdict, dataclass, field
 
@@ -13,6 +14,7 @@ ENUMERATIONS = ("all-pairs", "anchor")
 MERGE_RULES = ("dominance", "best-residual", "least-squares", "mean", "first")
 QUARANTINE_POLICIES = ("mark", "keep", "drop")
 TRUTHS = ("stored", "conventional")
+RENDERERS = ("fast", "ase")
 
 
 class _Options:
@@ -32,6 +34,17 @@ class _Options:
 def _positive(name: str, value: float):
     if not 0 < value < float("inf"):
         raise UsageError(f"{name} must be a positive length in Å, not {value}")
+
+
+def _tolerance(name: str, value: float):
+    _positive(name, value)
+    if value < constants.NUMERICAL_ZERO:
+        raise UsageError(f"{name} {value} Å is below numerical zero: take {constants.NUMERICAL_ZERO} Å or more")
+
+
+def _known(name: str, value: str, known: tuple[str, ...]):
+    if value not in known:
+        raise UsageError(f"--{name} {value!r}: one of {', '.join(known)}")
 
 
 @dataclass(frozen=True)
@@ -108,11 +121,105 @@ class CensusOptions(_Options):
     pack: PackOptions = PackOptions()
 
     def __post_init__(self):
-        _positive("--delta", self.delta)
-        if self.delta < constants.NUMERICAL_ZERO:
-            raise UsageError(f"--delta {self.delta} Å is below numerical zero: take {constants.NUMERICAL_ZERO} Å or more")
+        _tolerance("--delta", self.delta)
         if not self.delta_max >= self.delta or self.delta_max == float("inf"):
             raise UsageError(f"--delta-max ({self.delta_max} Å) must be finite and not below --delta ({self.delta} Å)")
         for name, known in (("enumeration", ENUMERATIONS), ("merge", MERGE_RULES), ("truth", TRUTHS), ("quarantine", QUARANTINE_POLICIES)):
-            if getattr(self, name) not in known:
-                raise UsageError(f"--{name} {getattr(self, name)!r}: one of {', '.join(known)}")
+            _known(name, getattr(self, name), known)
+
+
+@dataclass(frozen=True)
+class FrontierOptions(_Options):
+    """What one tolerance frontier computes.
+
+    Attributes
+    ----------
+    protocol, subsets, truth, quarantine, max_candidates, pack
+        See `CensusOptions`.
+    deltas
+        Acceptance and merge tolerances, Å, ascending.
+    symprecs
+        spglib's symprec of the reconstructions' labels, Å, ascending. The true label is the
+        packed one whatever they are.
+    delta_max
+        Largest delta up to which the phantom profile is followed, Å; at least the largest of `deltas`.
+    enumerations, rules
+        Of ENUMERATIONS and of MERGE_RULES; each of the one goes with each of the other.
+    """
+
+    protocol: dict = field(hash=False)
+    subsets: tuple[tuple[int, ...], ...]
+    deltas: tuple[float, ...]
+    symprecs: tuple[float, ...] = (constants.TAU,)
+    delta_max: float = constants.DELTA_MAX
+    enumerations: tuple[str, ...] = ENUMERATIONS[:1]
+    rules: tuple[str, ...] = MERGE_RULES[:1]
+    truth: str = TRUTHS[0]
+    quarantine: str = QUARANTINE_POLICIES[0]
+    max_candidates: int = 100_000_000
+    pack: PackOptions = PackOptions()
+
+    def __post_init__(self):
+        for flag, values in (("--deltas", self.deltas), ("--symprecs", self.symprecs)):
+            for value in values:
+                _tolerance(flag, value)
+            if not values or sorted(set(values)) != list(values):
+                raise UsageError(f"{flag} must be different lengths in Å, ascending, not {', '.join(map(str, values)) or 'none'}")
+        if not self.deltas[-1] <= self.delta_max < float("inf"):
+            raise UsageError(f"--delta-max ({self.delta_max} Å) must be finite and not below the largest of --deltas ({self.deltas[-1]} Å)")
+        for name, known in (("enumerations", ENUMERATIONS), ("rules", MERGE_RULES)):
+            values = getattr(self, name)
+            for value in values:
+                _known(name, value, known)
+            if not values or len(set(values)) != len(values):
+                raise UsageError(f"--{name} must name some of {', '.join(known)}, each once, not {', '.join(values) or 'none'}")
+        for name, known in (("truth", TRUTHS), ("quarantine", QUARANTINE_POLICIES)):
+            _known(name, getattr(self, name), known)
+
+    @property
+    def readings(self) -> tuple[tuple[str, str], ...]:
+        """All (enumeration, merge rule), in the order of the file."""
+        return tuple(itertools.product(self.enumerations, self.rules))
+
+
+@dataclass(frozen=True)
+class RenderOptions(_Options):
+    """What one rendering draws.
+
+    Attributes
+    ----------
+    protocol
+        `Protocol.identity()` and its name; its tiling is that of the pictures.
+    convention
+        Name of the drawing convention with these values.
+    radii_factor
+        Disc radius in units of the covalent radius.
+    size
+        Width and height of a picture, px.
+    renderer
+        See RENDERERS.
+    compare
+        Draw every picture with both renderers and count the pixels that differ.
+    name_seed
+        Text from which, with the id and the view, the file names follow.
+    pack
+        Options of the packed input.
+    """
+
+    protocol: dict = field(hash=False)
+    convention: str
+    radii_factor: float = 0.5
+    size: int = 768
+    renderer: str = RENDERERS[0]
+    compare: bool = False
+    name_seed: str = ""
+    pack: PackOptions = PackOptions()
+
+    def __post_init__(self):
+        _known("renderer", self.renderer, RENDERERS)
+        if not 0 < self.radii_factor < float("inf"):
+            raise UsageError(f"--radii must be a positive factor, not {self.radii_factor}")
+        if not 16 <= self.size <= 8192:
+            raise UsageError(f"--size must be between 16 and 8192 px, not {self.size}")
+        if self.compare and self.renderer != "fast":
+            raise UsageError("--compare compares --renderer fast with ase: leave --renderer out")

@@ -8,6 +8,7 @@ from __future__ import annotations
 import io
 import json
 import math
+import sys
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -21,6 +22,8 @@ if TYPE_CHECKING:
 ENDINGS = {"terminal": "txt", "markdown": "md", "csv": "csv", "latex": "tex", "parquet": "parquet"}
 #: What the text formats do to numbers; for captions.
 DIGITS = "counts exact, lengths to 4 significant digits, other numbers to 4 decimals"
+#: The same where there are p-values.
+DIGITS_P = "counts exact, p-values to 3 significant digits, other numbers to 4 decimals"
 
 _STYLES = {"terminal": "simple", "markdown": "pipe", "latex": "latex_booktabs"}
 #: Widths at which texts and titles of numbers are wrapped in a terminal, characters.
@@ -31,7 +34,8 @@ _WRAP, _WRAP_TITLE = 60, 14
 class Table:
     """A frame with the name of its file and one line that says what it is.
 
-    Column names carry their units (``_angstrom``); `frame` holds unrounded numbers.
+    Column names carry their units (``_angstrom``); ``p`` and names in ``_p`` are p-values;
+    `frame` holds unrounded numbers.
     """
 
     name: str
@@ -59,6 +63,17 @@ def render(table: Table, style: str) -> str:
     if style == "latex":
         return f"% {table.caption}\n{body}"
     return f"{table.caption}\n\n{body}"
+
+
+def show(found: list[Table], style: str) -> None:
+    """Print tables, an empty line between them; captions of CSV go to stderr, out of the way of programs."""
+    for number, table in enumerate(found):
+        if number:
+            print()
+        if style == "csv":
+            print(table.caption, file=sys.stderr)
+        print(render(table, style))
+    sys.stdout.flush()
 
 
 def write(table: Table, folder: str | Path, style: str, metadata: dict) -> Path:
@@ -139,6 +154,8 @@ def _text(name: str, value) -> str:
     except TypeError:
         return ""  # pandas.NA
     if isinstance(value, float):
+        if name == "p" or name.endswith("_p"):
+            return f"{value:.3g}"
         return f"{value:.4g}" if name.endswith("_angstrom") else f"{value:.4f}"
     return str(value)
 

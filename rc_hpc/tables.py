@@ -1,4 +1,4 @@
-"""Command: a census as tables, on the terminal or as Markdown, CSV, LaTeX and Parquet."""
+"""Command: a census or a sweep as tables, on the terminal or as Markdown, CSV, LaTeX and Parquet."""
 
 from __future__ import annotations
 
@@ -6,38 +6,51 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from rc_hpc import frontier_tables
 from rc_hpc.cli import Parser, guarded
 from rc_hpc.errors import Exit, UsageError
-from rc_hpc.report import DIGITS, ENDINGS, Table, render, write
+from rc_hpc.report import DIGITS, ENDINGS, Table, render, show, write
 
 if TYPE_CHECKING:
     from rc_hpc.store.tallies import CensusCounts
 
-NAMES = ("reference", "subsets", "granularity", "systems", "status")
+NAMES = ("reference", "subsets", "views", "violations", "falling", "granularity", "systems", "status")
+#: Those that end a run.
+SUMMARY = ("reference", "status")
 EXAMPLES = """\
   python -m rc_hpc.tables census.h5                 all tables on the terminal
   python -m rc_hpc.tables census.h5 --table reference --format latex > reference.tex
   python -m rc_hpc.tables census.h5 --format csv --output tables
                                                     tables/reference.csv, tables/subsets.csv, ...
   python -m rc_hpc.tables census.h5 --format parquet --output tables
+  python -m rc_hpc.tables frontier.h5               the same of a sweep
 
-tables:
+tables of a census:
   reference    R0, R1 by subset size and for the full protocol, quarantine, certificates, position errors
   subsets      every view subset: kappa, phantoms, R1
+  views        the view curve: mean, least and largest R1 by number of views, mean phantom excess
+  violations   nested pairs of subsets: how often more cameras give less, by structure and in sum
+  falling      the pairs over which R1 itself falls
   granularity  R0 and R1 for crystal system, Bravais lattice, point group and space group
   systems      R1 by true crystal system
   status       rows by status, with an example of each
 
-Only structures with status ok are counted. What the census did not compute (the full
-protocol, a subset size) is left out. Terminal, Markdown and LaTeX round as each caption
+tables of a frontier (python -m rc_hpc.sweep frontier):
+  frontier     R1 by delta, enumeration and merge rule, with point errors
+  certified    certified structures by delta, and what stands against the others
+  steps        the exact number of certified structures as a function of delta, full protocol
+  status       as above
+
+Only structures with status ok are counted. What was not computed (the full protocol, a
+subset size) is left out. Terminal, Markdown and LaTeX round as each caption
 says; CSV and Parquet carry every digit, and units in the names of their columns."""
 
 
 def parser() -> Parser:
     """Argument parser of the tables."""
     p = Parser("python -m rc_hpc.tables", __doc__, EXAMPLES)
-    p.add_argument("census", nargs="?", type=Path, default=Path("census.h5"), metavar="CENSUS.h5", help="census file; default: %(default)s")
-    p.add_argument("--table", choices=(*NAMES, "all"), default="all", help="default: %(default)s")
+    p.add_argument("census", nargs="?", type=Path, default=Path("census.h5"), metavar="FILE.h5", help="census or sweep file; default: %(default)s")
+    p.add_argument("--table", choices=tuple(dict.fromkeys((*NAMES, *frontier_tables.NAMES, "all"))), default="all", help="default: %(default)s")
     p.add_argument("--format", choices=tuple(ENDINGS), default="terminal", help="default: %(default)s; parquet needs pyarrow")
     p.add_argument("-o", "--output", type=Path, default=None, metavar="DIR", help="write one file per table into this folder; default: print them")
     p.add_config()
@@ -51,14 +64,11 @@ def main(argv=None) -> int:
 
 def _run(argv) -> int:
     args = parser().parse(argv)
-    from rc_hpc.store.tallies import count_census
-
     if args.format == "parquet" and args.output is None:
         raise UsageError("--format parquet is not for a terminal: name a folder with --output")
-    counts = count_census(args.census)
-    found = tables(counts, NAMES if args.table == "all" else (args.table,))
+    counts, found = _tables_of(args.census, None if args.table == "all" else (args.table,))
     if args.output is None:
-        _show(found, args.format)
+        show(found, args.format)
         return Exit.CLEAN
     source = {"census": args.census.name, "content_hash": str(counts.attrs["content_hash"]), "options": counts.options}
     for table in found:
@@ -68,27 +78,33 @@ def _run(argv) -> int:
     return Exit.CLEAN
 
 
-def _show(found: list[Table], style: str) -> None:
-    """Print tables, an empty line between them; captions of CSV go to stderr, out of the way of programs."""
-    for number, table in enumerate(found):
-        if number:
-            print()
-        if style == "csv":
-            print(table.caption, file=sys.stderr)
-        print(render(table, style))
-    sys.stdout.flush()
+def _tables_of(path: Path, names: tuple[str, ...] | None, short: bool = False):
+    """Counts and tables of a file, whatever its kind: those of these names, by default all, or those that end a run."""
+    from rc_hpc.store.frontiers import count_frontier
+    from rc_hpc.store.reader import open_ours
+    from rc_hpc.store.tallies import count_census
+
+    with open_ours(path) as h5:
+        kind = str(h5.attrs["kind"])
+    known, ending, count, make = {
+        "frontier": (frontier_tables.NAMES, frontier_tables.SUMMARY, count_frontier, frontier_tables.tables),
+    }.get(kind, (NAMES, SUMMARY, count_census, tables))  # of other kinds count_census says what they are
+    names = names or (ending if short else known)
+    for name in names:
+        if name not in known:
+            raise UsageError(f"--table {name}: {path} is a {kind} file, whose tables are {', '.join(known)}")
+    counts = count(path)
+    return counts, make(counts, names)
 
 
 def summary(path: str | Path) -> str:
-    """Reference and status of a census file as terminal text, for the end of a run."""
-    from rc_hpc.store.tallies import count_census
-
-    return "\n\n".join(render(table, "terminal") for table in tables(count_census(path), ("reference", "status")))
+    """The tables that end a run as terminal text."""
+    return "\n\n".join(render(table, "terminal") for table in _tables_of(Path(path), None, short=True)[1])
 
 
 def tables(counts: CensusCounts, names=NAMES) -> list[Table]:
     """The tables of these names, with captions that say under which conditions they hold."""
-    from rc_hpc.analysis import ceilings
+    from rc_hpc.analysis import ceilings, monotonicity
 
     options, sets, subsets = counts.options, counts.sets(), counts.subsets
     conditions = f"{_conditions(counts)}; {DIGITS}"
@@ -104,6 +120,18 @@ def tables(counts: CensusCounts, names=NAMES) -> list[Table]:
         what = "View subsets: structures with phantoms, all phantoms and their mean, by acceptance and by Definition 7 (exact); R1"
         return f"{what} ({conditions})", ceilings.by_subset(sets, subsets)
 
+    def views():
+        what = "View curve, crystal system: R1 of the subsets by their number of views; excess is recovered less drawn atoms"
+        return f"{what} ({conditions})", monotonicity.by_size(sets, subsets)
+
+    def violations():
+        what = "Monotonicity over pairs of subsets, one within the other: losses are structures right on the smaller and wrong on the larger; aggregate counts the pairs over which R1 falls"
+        losses = counts.losses()
+        return f"{what} ({conditions})", monotonicity.violations({name: (sets[name], losses[name]) for name in sets}, counts.masks)
+
+    def falling():
+        return f"Pairs of subsets, one within the other, over which R1 falls ({conditions})", monotonicity.falling(sets, subsets, counts.masks)
+
     def granularity():
         return f"Ceilings by granularity of the label{_full(counts)} ({conditions})", ceilings.by_granularity(sets, subsets)
 
@@ -113,7 +141,7 @@ def tables(counts: CensusCounts, names=NAMES) -> list[Table]:
     def status():
         return f"Rows by status, with the first of each; only ok rows count elsewhere (counts exact{_partial(counts)})", ceilings.by_status(counts.status)
 
-    makers = dict(zip(NAMES, (reference, by_subset, granularity, systems, status), strict=True))
+    makers = dict(zip(NAMES, (reference, by_subset, views, violations, falling, granularity, systems, status), strict=True))
     found = []
     for name in names:
         caption, frame = makers[name]()

@@ -6,12 +6,12 @@ import argparse
 from pathlib import Path
 
 from rc_hpc.cli import setup_logging
-from rc_hpc.errors import Exit
+from rc_hpc.errors import Exit, RcError
 
 
 def run_action(command: str, argv: list[str]) -> int:
     """Run ``status``, ``merge`` or ``validate`` of one command's output."""
-    default = {"census": "census.h5", "pack": "packed.h5"}[command]
+    default = {"census": "census.h5", "pack": "packed.h5", "render": "renders.h5", "sweep": "frontier.h5"}[command]
     p = argparse.ArgumentParser(prog=f"python -m rc_hpc.{command}")
     actions = p.add_subparsers(dest="action", required=True)
     for name, text in (
@@ -49,8 +49,20 @@ def _status(command: str, args) -> int:
 def _merge(command: str, args) -> int:
     from rc_hpc.drivers.census import merge_census
     from rc_hpc.drivers.packing import merge_packed
+    from rc_hpc.drivers.pictures import merge_renders
+    from rc_hpc.drivers.sweeps import merge_sweep
+    from rc_hpc.store.claim import Claim
+    from rc_hpc.store.parts import begun, parts_folder
 
-    digest = {"census": merge_census, "pack": merge_packed}[command](args.output, args.partial)
+    folder = parts_folder(args.output)
+    if not begun(folder):
+        found = "it is finished" if args.output.exists() else f"there is no {folder}: has a run written to this --output?"
+        raise RcError(f"{args.output}: nothing to merge, {found}")
+    claim = Claim(folder)
+    try:
+        digest = {"census": merge_census, "pack": merge_packed, "render": merge_renders, "sweep": merge_sweep}[command](args.output, args.partial)
+    finally:
+        claim.release()
     print(f"{args.output}: written, content hash {digest}")
     return Exit.CLEAN
 
@@ -59,8 +71,12 @@ def _validate(command: str, args) -> int:
     from rc_hpc.store.validate import validate
 
     problems = validate(args.output)
+    if command == "render" and not problems and args.output.is_file():
+        from rc_hpc.drivers.pictures import picture_problems
+
+        problems = picture_problems(args.output)
     for problem in problems:
-        print(f"{args.output}: {problem}")
+        print(problem)
     if not problems:
         print(f"{args.output}: valid")
     return Exit.FATAL if problems else Exit.CLEAN

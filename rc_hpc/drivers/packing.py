@@ -5,7 +5,10 @@ from __future__ import annotations
 import functools
 import hashlib
 import itertools
+import json
+import os
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -16,12 +19,15 @@ from rc_hpc.drivers.common import (
     RunOptions,
     count_failures,
     fail_row,
+    identity_of,
     log,
+    mergeable,
     on_root,
+    open_recorder,
     open_run,
     vocabulary,
 )
-from rc_hpc.errors import RcError, Status, StructureError, UsageError
+from rc_hpc.errors import Status, StructureError, UsageError
 from rc_hpc.options import PackOptions
 from rc_hpc.oracle.pack import pack_structure
 from rc_hpc.parallel.launch import Comm
@@ -38,7 +44,6 @@ from rc_hpc.store.parts import PartStore, discard, parts_folder
 from rc_hpc.store.schema import PACKED
 from rc_hpc.structures.record import Item
 from rc_hpc.structures.sources import filter_ids, iter_items
-from rc_hpc.symmetry.recorder import FlightRecorder
 
 DIMS = {"setting": len(SWEEP)}
 #: Structures in one batch: some seconds of work, so that a stop loses little.
@@ -54,24 +59,47 @@ class Listing:
         See `rc_hpc.structures.sources.iter_items`.
     ids
         Only these; None: all.
+    outputs
+        Files of this run, which are no part of a source although they may lie in its folder.
     """
 
-    def __init__(self, sources: Iterable[str], ids: frozenset[str] | None = None, format: str | None = None, seed: int = 0):
+    def __init__(
+        self, sources: Iterable[str], ids: frozenset[str] | None = None, format: str | None = None, seed: int = 0, outputs: Iterable[Path] = ()
+    ):
         self.sources, self.ids, self.format, self.seed = tuple(sources), ids, format, seed
+        self._outputs = tuple(os.path.abspath(path) for output in outputs for path in (output, parts_folder(output)))
 
     def __iter__(self) -> Iterator[Item]:
-        items = iter_items(self.sources, format=self.format, seed=self.seed)
+        items = (item for item in iter_items(self.sources, format=self.format, seed=self.seed) if not self._ours(item.source))
         return items if self.ids is None else filter_ids(items, set(self.ids))
 
+    def _ours(self, source: str) -> bool:
+        path = os.path.abspath(source)
+        return any(path == own or path.startswith(f"{own}{os.sep}") for own in self._outputs)
+
+    def count(self) -> int:
+        """Number of items."""
+        return self._some(sum(1 for _ in self))
+
     def measure(self) -> tuple[int, str]:
-        """Number of items and a digest of their ids that does not depend on their order."""
-        count, total = 0, 0
-        for item in self:
-            count += 1
-            total += int.from_bytes(hashlib.sha256(item.id.encode("utf-8", "surrogateescape")).digest())
+        """Number of items, and a hash of their ids and bytes in their order.
+
+        Work under way is told apart by ids and places in the stream: it cannot go on
+        where these have changed, and must not where the content has.
+        """
+        count, digest = 0, hashlib.sha256()
+        for count, item in enumerate(self, 1):  # noqa: B007 - the last count is wanted
+            try:
+                content = hashlib.sha256(item.blob()).hexdigest()
+            except OSError:
+                content = ""  # its row will say why
+            digest.update(json.dumps([item.id, content]).encode())
+        return self._some(count), digest.hexdigest()
+
+    def _some(self, count: int) -> int:
         if count == 0:
             raise UsageError(f"no structures in {', '.join(self.sources)}")
-        return count, f"{count}:{total % (1 << 256):064x}"
+        return count
 
 
 def run_packing(comm: Comm, listing: Listing, options: PackOptions, run: RunOptions, stop: StopSignal) -> Totals | None:
@@ -83,21 +111,20 @@ def run_packing(comm: Comm, listing: Listing, options: PackOptions, run: RunOpti
         None where the output was finished already.
     """
     count, digest = on_root(comm, listing.measure)
-    identity = {
-        "options": options.to_json(),
-        "options_hash": options.digest(),
-        "input_hash": digest,
-        "total": count,
-    }
-    opened = open_run(comm, run, PACKED, DIMS, identity)
-    if opened.finished:
-        return None
+    identity = identity_of(options, listing_hash=digest, total=count)
+    with open_run(comm, run, PACKED, DIMS, identity) as opened:
+        return None if opened.finished else _pack_all(comm, listing, options, run, stop, opened, count)
+
+
+def _pack_all(
+    comm: Comm, listing: Listing, options: PackOptions, run: RunOptions, stop: StopSignal, opened: Run, count: int
+) -> Totals:
     # Items that are dearer to pack cannot be told before they are read: stream order.
     batches = np.arange(-(-count // BATCH_ROWS))
     if run.shard:
         batches = np.sort(shard_batches(np.ones(len(batches)), *run.shard))
     total = int(sum(min(BATCH_ROWS, count - b * BATCH_ROWS) for b in batches))
-    with FlightRecorder(opened.flights, comm.rank) as recorder:
+    with open_recorder(comm, opened) as recorder:
         worker = _Worker(comm, listing, options, opened, recorder)
         with Progress(total, "structures packed", run.progress, rank=comm.rank) as progress:
             queue = worker.queue = WorkQueue(comm, len(batches), stop)
@@ -108,30 +135,29 @@ def run_packing(comm: Comm, listing: Listing, options: PackOptions, run: RunOpti
 
 
 def merge_packed(output: Path, partial: bool = False) -> str:
-    """Merge the parts of a packed file and remove them; returns the content hash.
+    """Merge the parts of a packed file, and remove them where none is missing; returns the content hash.
 
     Raises
     ------
     RcError
-        Rows are missing, unless `partial`.
+        Rows are missing, unless `partial`; all are.
     """
-    folder = parts_folder(output)
-    store = PartStore.open(folder, PACKED)
-    total, done = store.identity["total"], len(store.completed())
-    if done < total and not partial:
-        raise RcError(f"{output}: {total - done} of {total} structures are not packed yet: run with --resume (or merge --partial)")
+    store, whole = mergeable(output, PACKED, partial)
     digest = merge(
-        folder, output, PACKED, DIMS, vocabulary(), {"input_hash": input_hash(_origins(store)), "complete_rows": int(done >= total), "listing_hash": store.identity["input_hash"]},
-        resolve=resolve_duplicates,
+        store.folder, output, PACKED, DIMS, vocabulary(), {"input_hash": input_hash(_origins(store)), "complete_rows": int(whole)},
+        resolve=resolve_duplicates, checked=store.good,
     )
-    discard(folder)
+    if whole:
+        discard(store.folder)
     return digest
 
 
-def _origins(store: PartStore) -> Iterator[tuple[str, str]]:
-    for part in store.names():
-        batch, _ = store.read(part)
-        yield from zip(batch["structures/id"], batch["structures/sha256"], strict=True)
+def _origins(store: PartStore) -> Iterable[tuple[str, str]]:
+    rows = set()  # by place in the stream as well: a row done twice is one row
+    for part in store.good:
+        ids, hashes, places = store.columns(part, "structures/id", "structures/sha256", "structures/duplicate")
+        rows.update(zip(ids, hashes, places.tolist(), strict=True))
+    return ((id_, sha256) for id_, sha256, _ in rows)
 
 
 class _Worker:
@@ -146,6 +172,7 @@ class _Worker:
         start = number * BATCH_ROWS
         items = list(itertools.islice(self.stream, start - self.position, start - self.position + BATCH_ROWS))
         self.position = start + len(items)
+        items = [replace(item, id=storable(item.id)) for item in items]
         rows = np.arange(start, start + len(items))
         # Within a run `duplicate` is the place in the stream; the merge settles what it becomes.
         todo = ~self.opened.completed.contains([item.id for item in items], rows)
@@ -164,20 +191,17 @@ class _Worker:
     def _pack(self, batch: dict, row: int, item: Item):
         """Fill one row; returns (stored numbers, frac, conventional numbers, positions)."""
         fields: dict = {}
-        batch["structures/id"][row] = storable(item.id)
+        batch["structures/id"][row] = item.id
         batch["structures/source"][row] = storable(item.source)
         atoms = (np.empty(0, int), np.empty((0, 3))) * 2
         try:
-            blob = item.blob()
+            blob = _bytes_of(item)
             fields["sha256"] = hashlib.sha256(blob).hexdigest()
             if item.id in self.opened.crashed:
                 raise StructureError(Status.crashed, "native code crashed on this structure in two runs; it is left out")
             structure = item.read(item, blob)
             atoms = (structure.numbers, structure.frac, *atoms[2:])
             atoms = (*atoms[:2], *pack_structure(structure, self.options, fields, self.recorder))
-        except OSError as error:
-            reason = StructureError(Status.read_error, f"{item.source}: {error.strerror or error}")
-            fail_row(batch, row, reason, item.id)
         except Exception as error:  # noqa: BLE001 - whatever a reader throws, the row is kept
             fail_row(batch, row, error, item.id)
         for name, value in fields.items():
@@ -185,6 +209,13 @@ class _Worker:
         batch["structures/message"][row] = storable(batch["structures/message"][row])
         log.debug("%s: %s", item.id, Status(int(batch["structures/status"][row])).name)
         return atoms
+
+
+def _bytes_of(item: Item) -> bytes:
+    try:
+        return item.blob()
+    except OSError as error:
+        raise StructureError(Status.read_error, f"{item.source}: {error.strerror or error}") from error
 
 
 def _children(atoms: list[tuple]) -> dict:

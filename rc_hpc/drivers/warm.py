@@ -1,9 +1,24 @@
 """Compile or load every kernel on the smallest input."""
 
+import numpy as np
+
 from rc_hpc.geometry.protocol import load_protocol
 from rc_hpc.oracle.geometry import GeometricOracle
+from rc_hpc.oracle.labelling import LabelTable
 
 
 def warm() -> None:
-    """Run the kernels once."""
+    """Run the kernels of a census once."""
     GeometricOracle(load_protocol("frozen"), ((0, 1),)).run([[0.0, 0.0, 0.0]], [1], 0.01)
+
+
+def warm_frontier() -> None:
+    """Run the kernels of a tolerance frontier once."""
+    oracle = GeometricOracle(load_protocol("frozen"), ((0, 1),))
+    found = oracle.enumerate([[0.0, 0.0, 0.0]], [1], 0.01, 0.01)
+    oracle.steps(found, np.array([0.01]))
+    oracle.profile(found)
+    made = oracle.at_delta(found.within(0.01), 0.01, chosen=np.array([0]))
+    table = LabelTable(np.eye(3), (), 5.0, ordered=False)
+    for _ in range(2):  # the second is compared with the first
+        table.labels(made.numbers, *made.cells[0])

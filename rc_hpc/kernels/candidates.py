@@ -9,6 +9,7 @@ replaces the loop over all pairs of points.
 import numpy as np
 from numba import njit
 
+from rc_hpc.kernels.grid import GRID_POINTS, make_grid, nearest_in_grid
 from rc_hpc.kernels.search import height2, height3, nearest2, nearest3, stable_order
 
 
@@ -163,6 +164,19 @@ def _midpoint(image_v, image_w, t_v, t_w, normal, side, dual):
 
 
 @njit(cache=True)
+def fill_distances(places, atom_heights, atoms, low, high, distance):
+    """Distance of each place (m, 3) to the nearest of the sorted atoms [low, high), into `distance`."""
+    if high - low < GRID_POINTS:
+        for k in range(places.shape[0]):
+            distance[k] = nearest3(atom_heights, atoms, low, high, places[k, 0], places[k, 1], places[k, 2])
+        return
+    corner, opposite, edge, shape, cells, inside = make_grid(atoms[low:high])
+    for k in range(places.shape[0]):
+        distance[k] = nearest_in_grid(
+            corner, opposite, edge, shape, cells, inside, places[k, 0], places[k, 1], places[k, 2])
+
+
+@njit(cache=True)
 def fill_candidates(points, heights, view_starts, atom, normal_height, normal_order, rotations,
                     pair_views, normal, screen_side, dual, atoms, atom_heights, starts,
                     counts, reach, by_atom):
@@ -284,5 +298,6 @@ def fill_candidates(points, heights, view_starts, atom, normal_height, normal_or
                 sy = x * rotations[u, 0, 1] + y * rotations[u, 1, 1] + z * rotations[u, 2, 1]
                 nearest[c, u], residual[c, u] = nearest2(
                     heights[u], points[u], view_starts[u, s], view_starts[u, s + 1], sx, sy, reach)
-            distance[c] = nearest3(atom_heights, atoms, starts[s], starts[s + 1], x, y, z)
+        fill_distances(position[begin[s]:begin[s + 1]], atom_heights, atoms, starts[s], starts[s + 1],
+                       distance[begin[s]:begin[s + 1]])
     return pair, species, met, position, height, gap, residual, nearest, distance

@@ -150,6 +150,7 @@ def all_subsets(masks, inverses, anchors, rule, keep_all, delta, zero, census_ze
     accepted = np.flatnonzero(gap <= delta)
     # Only a candidate farther from every atom than its gap can ever be a phantom.
     suspects = np.flatnonzero(distance > gap + zero)
+    exact_suspects = suspects[gap[suspects] <= census_zero]
     phantoms = accepted[distance[accepted] > delta]
 
     sets = [(atoms, atom_heights, atom_order, starts)]  # the true cell is set 0
@@ -183,7 +184,7 @@ def all_subsets(masks, inverses, anchors, rule, keep_all, delta, zero, census_ze
         phantom_delta[k] = smallest_phantom_delta(
             suspects, gap, residual, distance, pair_views, pair, mask, pair_mask, views, np.inf, zero)
         phantom_delta_exact[k] = smallest_phantom_delta(
-            suspects, gap, residual, distance, pair_views, pair, mask, pair_mask, views, census_zero, zero)
+            exact_suspects, gap, residual, distance, pair_views, pair, mask, pair_mask, views, census_zero, zero)
 
         size = 0
         for c in accepted:

@@ -9,11 +9,9 @@ import numpy as np
 from rc_hpc.geometry.protocol import Protocol
 from rc_hpc.options import CensusOptions
 from rc_hpc.oracle.geometry import GeometricOracle
+from rc_hpc.oracle.labelling import LABELLED, label_points
 from rc_hpc.symmetry.guard import NULL_RECORDER, min_distances
-from rc_hpc.symmetry.labels import code_table, label_cell
-
-#: Outcomes of labelling one reconstruction, as in the data dictionary.
-LABELLED, NO_ATOMS, FAILED = 0, 1, 2
+from rc_hpc.symmetry.labels import code_table
 
 
 @dataclass(frozen=True)
@@ -80,10 +78,7 @@ class CensusOracle:
             Too many candidates.
         """
         options = self.options
-        lattice, positions, numbers = tile(cell.lattice, cell.positions, cell.numbers, self.tiling)
-        separation = cell.separation
-        if self.tiling != (1, 1, 1):
-            separation = min_distances(lattice, positions, numbers)[0]
+        lattice, positions, numbers, separation = drawn(cell, self.tiling)
         found = self.geometry.run(positions, numbers, options.delta, options.delta_max, keep_all=options.label_every)
         self.recorder.about(cell.id)
         groups, status = self._labels(found, lattice, cell)
@@ -102,7 +97,8 @@ class CensusOracle:
             "cells/phantom_delta_exact": found.phantom_delta_exact,
             "cells/point_error": found.point_error,
             "cells/atom_error": found.atom_error,
-            "cells/certified": (found.n_phantoms == 0) & (separation > 2 * options.delta),
+            # Cameras along one line reconstruct nothing, and no phantom either: no theorem speaks of them.
+            "cells/certified": (found.n_phantoms == 0) & (separation > 2 * options.delta) & np.isfinite(found.atom_error),
             "cells/reconstruction": found.reconstruction,
             "cells/label_status": status[found.entry],
             "cells/space_group": group,
@@ -137,19 +133,23 @@ class CensusOracle:
             used[0] = False
         inverse = np.linalg.inv(lattice)
         for e in np.flatnonzero(used):
-            kinds, where = found.cells[e]
-            if len(where) == 0:
-                status[e] = NO_ATOMS
-                continue
-            label, _ = label_cell(
-                lattice, where @ inverse, kinds, self.options.pack.tau, self.options.pack.angle_tolerance,
-                recorder=self.recorder,
-            )
-            if label is None:
-                status[e] = FAILED
-            else:
-                groups[e] = label.number
+            groups[e], status[e] = label_points(
+                lattice, inverse, *found.cells[e], self.options.pack.tau, self.options.pack.angle_tolerance, self.recorder)
         return groups, status
+
+
+def drawn(cell: PackedCell, tiling):
+    """The cell as it is drawn.
+
+    Returns
+    -------
+    lattice (3, 3), positions (n, 3), numbers (n,), separation
+        As in `PackedCell`, tiled.
+    """
+    lattice, positions, numbers = tile(cell.lattice, cell.positions, cell.numbers, tiling)
+    if tuple(tiling) == (1, 1, 1):
+        return lattice, positions, numbers, cell.separation
+    return lattice, positions, numbers, min_distances(lattice, positions, numbers)[0]
 
 
 def tile(lattice, positions, numbers, tiling):

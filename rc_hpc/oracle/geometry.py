@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -17,8 +17,10 @@ from rc_hpc.kernels.candidates import (
     normal_heights,
     project,
 )
+from rc_hpc.kernels.profile import delta_profile
 from rc_hpc.kernels.search import sort_in_space
-from rc_hpc.kernels.subsets import all_subsets
+from rc_hpc.kernels.steps import dominance_steps
+from rc_hpc.kernels.subsets import DOMINANCE, all_subsets
 from rc_hpc.options import MERGE_RULES
 
 #: Candidates up to which the phantom profile is followed beyond delta; above, its horizon is halved.
@@ -39,6 +41,39 @@ class Candidates:
     nearest: np.ndarray
     distance: np.ndarray
     reach: float
+
+
+@dataclass(frozen=True)
+class Enumeration:
+    """One cell, projected, forgotten and triangulated: all that a reconstruction needs.
+
+    Attributes
+    ----------
+    candidates
+    points : (V, n, 2) float64
+        Image points, Å.
+    atoms, heights, order
+        True atoms from `sort_in_space`.
+    starts : (S + 1,) int64
+        Species ranges of the atoms.
+    kinds : (S,)
+        Atomic number of each species.
+    """
+
+    candidates: Candidates
+    points: np.ndarray
+    atoms: np.ndarray
+    heights: np.ndarray
+    order: np.ndarray
+    starts: np.ndarray
+    kinds: np.ndarray
+
+    def within(self, delta: float) -> Enumeration:
+        """Without the candidates that no tolerance up to `delta` (Å) accepts."""
+        c = self.candidates
+        near = np.flatnonzero(c.gap <= delta)
+        arrays = (c.pair, c.species, c.met, c.position, c.height, c.gap, c.residual, c.nearest, c.distance)
+        return replace(self, candidates=Candidates(*(array[near] for array in arrays), min(delta, c.reach)))
 
 
 @dataclass(frozen=True)
@@ -100,22 +135,33 @@ class GeometricOracle:
             pairs = [tuple(pair) for pair in self.frames.views.tolist()]
             self.anchors[:] = [pairs.index(s[:2]) if s[:2] in pairs else -2 for s in map(tuple, subsets)]
 
-    def candidates(self, positions, starts, reach_min, reach_max):
-        """Enumerate all candidates of a cell.
+    def enumerate(self, positions, numbers, reach_min, reach_max) -> Enumeration:
+        """Enumerate all candidates of a cell; depends on the protocol and on `by_atom` only.
 
         Parameters
         ----------
-        positions : (n, 3) float64
-            Atoms sorted by species, Å.
-        starts : (S + 1,) int64
-            Species ranges.
+        positions : (n, 3) array_like
+            Cartesian positions, Å, finite.
+        numbers : (n,) array_like
+            Atomic numbers.
         reach_min, reach_max : float
             Gap that must be covered, and the one that is covered where memory allows, Å.
 
-        Returns
-        -------
-        Candidates, image points (V, n, 2), sorted atoms (n, 3), their heights (n,) and order (n,)
+        Raises
+        ------
+        StructureError
+            Too many candidates.
         """
+        numbers = np.asarray(numbers)
+        order = np.argsort(numbers, kind="stable")
+        starts = np.concatenate(([0], np.flatnonzero(np.diff(numbers[order])) + 1, [len(order)]))
+        if self.by_atom:  # species in the order in which the cell lists them
+            blocks = np.split(order, starts[1:-1])
+            blocks.sort(key=lambda block: block[0])
+            order = np.concatenate(blocks)
+            starts = np.concatenate(([0], np.cumsum([len(block) for block in blocks])))
+        kinds = numbers[order[starts[:-1]]]
+        positions = np.ascontiguousarray(np.asarray(positions, dtype=float)[order])
         frames = self.frames
         screen = project(positions, self.rotations)
         points, heights, view_starts, atom = image_points(screen, starts, not self.by_atom, NUMERICAL_ZERO)
@@ -136,40 +182,31 @@ class GeometricOracle:
             frames.views, frames.normal, frames.screen_side, frames.dual, atoms, atom_heights,
             starts, counts, reach, self.by_atom,
         )
-        return Candidates(*found, reach), points, atoms, atom_heights, atom_order
+        return Enumeration(Candidates(*found, reach), points, atoms, atom_heights, atom_order, starts, kinds)
 
-    def run(self, positions, numbers, delta, delta_max=0.0, keep_all=False) -> Reconstructions:
-        """Reconstruct one cell on every view subset.
+    def at_delta(self, found: Enumeration, delta, keep_all=False, chosen=slice(None)) -> Reconstructions:
+        """Reconstruct an enumerated cell on the view subsets.
 
         Parameters
         ----------
-        positions : (n, 3) array_like
-            Cartesian positions, Å, finite.
-        numbers : (n,) array_like
-            Atomic numbers.
+        found
+            From `enumerate` of an oracle with the same protocol and the same `by_atom`.
         delta : float
-            Acceptance and merge tolerance, Å.
-        delta_max : float
-            Horizon of the phantom profile, Å; `delta` where smaller.
+            Acceptance and merge tolerance, Å, within the enumeration's reach.
         keep_all : bool
             Return every subset's point set, not the distinct ones only.
+        chosen : (K,) int64
+            Indices of the subsets; by default all.
         """
-        numbers = np.asarray(numbers)
-        kinds, first, species, sizes = np.unique(numbers, return_index=True, return_inverse=True, return_counts=True)
-        if self.by_atom:  # species in the order in which the cell lists them
-            ranks = np.argsort(first)
-            kinds, sizes, species = kinds[ranks], sizes[ranks], np.argsort(ranks)[species]
-        order = np.argsort(species, kind="stable")
-        positions = np.ascontiguousarray(np.asarray(positions, dtype=float)[order])
-        starts = np.concatenate(([0], np.cumsum(sizes)))
-        candidates, points, atoms, atom_heights, atom_order = self.candidates(positions, starts, delta, max(delta, delta_max))
-        c = candidates
+        c, starts, kinds = found.candidates, found.starts, found.kinds
+        if delta > c.reach:
+            raise ValueError(f"delta {delta} Å, but candidates are enumerated up to {c.reach} Å")
         (n_recovered, n_phantoms, n_exact, reconstruction, entry, phantom_delta, phantom_delta_exact,
          point_error, atom_error, set_starts, set_points, set_met, set_numbers, phantoms) = all_subsets(
-            self.masks, self.inverses, self.anchors, self.rule, keep_all, delta, NUMERICAL_ZERO,
+            self.masks[chosen], self.inverses[chosen], self.anchors[chosen], self.rule, keep_all, delta, NUMERICAL_ZERO,
             CENSUS_ZERO, SAME_RECONSTRUCTION, c.pair, c.species, c.met, c.position, c.height, c.gap,
-            c.residual, c.nearest, c.distance, self.frames.views, self.frames.kappa, points, self.rotations,
-            atoms, atom_heights, atom_order, starts,
+            c.residual, c.nearest, c.distance, self.frames.views, self.frames.kappa, found.points, self.rotations,
+            found.atoms, found.heights, found.order, starts,
         )
         cells = []
         for bounds in set_starts:
@@ -181,5 +218,44 @@ class GeometricOracle:
             cells.append(cell)
         return Reconstructions(
             n_recovered, n_phantoms, n_exact, reconstruction, entry, phantom_delta, phantom_delta_exact,
-            point_error, atom_error, cells, set_numbers, phantoms, candidates, kinds,
+            point_error, atom_error, cells, set_numbers, phantoms, c, kinds,
         )
+
+    def steps(self, found: Enumeration, deltas) -> np.ndarray:
+        """Where a reconstruction may differ from that at the delta before, (K, D) bool.
+
+        Parameters
+        ----------
+        deltas : (D,) float64
+            Ascending, Å, within the enumeration's reach.
+        """
+        if self.rule != DOMINANCE:  # the other rules merge at delta
+            return np.ones((self.masks.size, len(deltas)), dtype=bool)
+        c = found.candidates
+        return dominance_steps(
+            self.masks, self.anchors, deltas, c.pair, c.gap, c.residual, c.nearest, self.frames.views, found.points.shape[1], NUMERICAL_ZERO)
+
+    def profile(self, found: Enumeration, exact_gap=np.inf):
+        """Tolerances at which each view subset has a phantom; see `delta_profile`.
+
+        Parameters
+        ----------
+        exact_gap : float
+            Only rays that meet within it count, Å: CENSUS_ZERO for Definition 7.
+        """
+        c = found.candidates
+        return delta_profile(self.masks, c.pair, c.gap, c.residual, c.distance, self.frames.views, float(exact_gap), NUMERICAL_ZERO)
+
+    def run(self, positions, numbers, delta, delta_max=0.0, keep_all=False) -> Reconstructions:
+        """Reconstruct one cell on every view subset.
+
+        Parameters
+        ----------
+        positions, numbers
+            See `enumerate`.
+        delta, keep_all
+            See `at_delta`.
+        delta_max : float
+            Horizon of the phantom profile, Å; `delta` where smaller.
+        """
+        return self.at_delta(self.enumerate(positions, numbers, delta, max(delta, delta_max)), delta, keep_all)

@@ -32,6 +32,12 @@ def package_versions() -> dict[str, str]:
     return versions
 
 
+def result_versions() -> dict[str, str]:
+    """Versions under which work can be joined: rc_hpc and `PACKAGES`, without their foundations."""
+    found = package_versions()
+    return {"rc_hpc": rc_hpc.__version__} | {name: found[name] for name in PACKAGES if name in found}
+
+
 def root_attributes(schema: Schema, identity: dict, hosts: set[str], more: dict) -> dict:
     """All root attributes but the content hash; `more` wins.
 

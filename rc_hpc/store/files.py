@@ -148,22 +148,28 @@ def _seal(file: BinaryIO) -> bytes:
     return _SEAL_MARK + digest.hexdigest().encode()
 
 
-def write_whole(path: Path, data: bytes) -> None:
-    """Write a small file so that it exists whole or not at all."""
-    with _appear(path) as temporary, open(temporary, "wb") as file:
+def write_whole(path: Path, data: bytes, durable: bool = True) -> None:
+    """Write a small file so that it exists whole or not at all.
+
+    Without `durable` that holds for a kill but not for a power loss: for many files that can
+    be made again, since waiting for the disk may take longer than making them.
+    """
+    with _appear(path, durable) as temporary, open(temporary, "wb") as file:
         file.write(data)
-        file.flush()
-        os.fsync(file.fileno())
+        if durable:
+            file.flush()
+            os.fsync(file.fileno())
 
 
 @contextmanager
-def _appear(path: Path) -> Iterator[Path]:
+def _appear(path: Path, durable: bool = True) -> Iterator[Path]:
     temporary = path.with_name(f".{path.name}.{_HOST}.{os.getpid()}.tmp")
     with disk_errors(path):
         try:
             yield temporary
             os.replace(temporary, path)
-            sync_folder(path.parent)
+            if durable:
+                sync_folder(path.parent)
         except BaseException:
             temporary.unlink(missing_ok=True)
             raise

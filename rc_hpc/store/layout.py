@@ -30,7 +30,12 @@ def open_h5(path) -> h5py.File:
 
     Finished files never change, so no lock is needed, and some network file systems have none.
     """
-    return h5py.File(path, "r", locking=False)
+    try:
+        return h5py.File(path, "r", locking=False)
+    except OSError as error:
+        if "locking flag" not in str(error):
+            raise
+        return h5py.File(path, "r")  # this process has it open already, with other flags
 
 
 def h5_dtype(column: Column) -> np.dtype:

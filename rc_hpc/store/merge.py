@@ -36,6 +36,7 @@ def merge(
     attrs: dict | None = None,
     *,
     resolve: Resolve | None = None,
+    checked: list[str] | None = None,
     memory: int = MEMORY,
 ) -> str:
     """Merge a parts folder into one HDF5 file; returns its content hash.
@@ -56,6 +57,8 @@ def merge(
         Further root attributes, over those of `root_attributes`.
     resolve
         Settles rows with the same id, e.g. `resolve_duplicates`; by default they all stay as they are.
+    checked
+        Names of the parts, where the caller has just scanned them.
     memory
         Bytes for the buffers of a pass.
 
@@ -68,7 +71,7 @@ def merge(
     store = PartStore.open(folder, schema)
     if store.dims != dims:
         raise RcError(f"{folder}: written for {store.dims}, not for {dims}: merge with the options of the run")
-    parts = store.scan()
+    parts = store.scan() if checked is None else checked
     if store.set_aside:
         raise RcError(f"{folder}: rows of {', '.join(store.set_aside)} must be done again: run with --resume")
     clean_leftovers(output.parent, output.name)

@@ -32,6 +32,15 @@ log = logging.getLogger(__name__)
 DAMAGE = (OSError, LookupError, RuntimeError, ValueError, TypeError, AttributeError)
 
 
+#: Name of the file that says what a folder's work depends on.
+RECORD = "run.json"
+
+
+def begun(folder: str | Path) -> bool:
+    """Whether a run has begun in this parts folder and is not merged yet."""
+    return (Path(folder) / RECORD).is_file()
+
+
 def parts_folder(output: str | Path) -> Path:
     """Folder of the parts of `output`."""
     output = Path(output)
@@ -62,13 +71,14 @@ class PartStore:
         self.schema = schema
         self.dims = {name: int(length) for name, length in dims.items()}
         self.identity = identity
-        #: Names of the parts that the last `scan` moved to `rejected/`.
+        #: Names of the parts that the last `scan` found good, and of those that it moved to `rejected/`.
+        self.good: list[str] = []
         self.set_aside: list[str] = []
         self._run = uuid.uuid4().hex[:8]
         run = {"kind": schema.kind, "schema_version": SCHEMA_VERSION, "dims": self.dims, "identity": identity}
         text = json.dumps(run, sort_keys=True, indent=1)
         self.identity_hash = hashlib.sha256(text.encode()).hexdigest()
-        record = self.folder / "run.json"
+        record = self.folder / RECORD
         if not record.exists():
             with disk_errors(self.folder):
                 self.folder.mkdir(parents=True, exist_ok=True)
@@ -128,6 +138,11 @@ class PartStore:
             }
         return tables.pop(""), {prefix[:-1]: arrays for prefix, arrays in tables.items()}
 
+    def columns(self, part: str, *paths: str) -> list:
+        """Some main columns of a part."""
+        with layout.open_h5(self.folder / part) as h5:
+            return [layout.read_rows(h5[path]) for path in paths]
+
     def names(self) -> list[str]:
         """File names of all parts, unchecked, sorted."""
         return sorted(path.name for path in self.folder.glob("*.h5") if path.is_file())
@@ -161,7 +176,8 @@ class PartStore:
             for column in columns:
                 path = prefix + column.path
                 expected.add(path)
-                if h5[path].shape != shape_of(column, int(rows), self.dims) or h5[path].dtype != layout.h5_dtype(column):
+                dataset = h5[path]
+                if dataset.shape != shape_of(column, int(rows), self.dims) or dataset.dtype != layout.h5_dtype(column):
                     return f"{path}: wrong shape or type"
         if expected != set(datasets(h5)):
             return "holds other datasets than the schema"
@@ -172,14 +188,14 @@ class PartStore:
 
         Only one process may call this. Every part is read once, for its checksum.
         """
-        good, self.set_aside = [], []
+        self.good, self.set_aside = [], []
         for part in self.names():
             problem = self.problem(part)
             if problem:
                 self._reject(part, problem)
             else:
-                good.append(part)
-        return good
+                self.good.append(part)
+        return list(self.good)
 
     def _reject(self, part: str, problem: str) -> None:
         rejected = self.folder / "rejected"
@@ -226,7 +242,7 @@ def discard(folder: str | Path) -> None:
     folder = Path(folder)
     if not folder.is_dir():
         return
-    for path in (*folder.glob("*.h5"), *folder.glob(".*.tmp"), folder / "run.json"):
+    for path in (*folder.glob("*.h5"), *folder.glob(".*.tmp"), folder / RECORD):
         path.unlink(missing_ok=True)
     for flights in folder.glob("flight*"):
         shutil.rmtree(flights, ignore_errors=True)
@@ -236,7 +252,7 @@ def discard(folder: str | Path) -> None:
 
 def read_run(folder: str | Path) -> dict:
     """Content of the folder's `run.json`."""
-    record = Path(folder) / "run.json"
+    record = Path(folder) / RECORD
     try:
         run = json.loads(record.read_text(encoding="utf-8"))
         if {"kind", "schema_version", "dims", "identity"} <= run.keys():
@@ -267,8 +283,8 @@ def differences(old, new, key: str = "") -> list[str]:
 
 
 def _parsed(key: str, value):
-    """Options come as JSON text: look into it."""
-    if key.endswith("options") and isinstance(value, str):
+    """Options and versions may come as JSON text: look into it."""
+    if key.endswith(("options", "result_versions")) and isinstance(value, str):
         try:
             return json.loads(value)
         except ValueError:

@@ -3,7 +3,7 @@
 Files, validation and the tables are driven by these lists. A *main* column has one
 row per structure; a *child* table has any number of rows per structure and points
 back through its `structure` column. Trailing dimensions are named; lengths that are
-not in `FIXED_DIMS` (`view`, `subset`, `setting`) belong to a file, not to the schema.
+not in `FIXED_DIMS` (`view`, `subset`, `setting`, ...) belong to a file, not to the schema.
 """
 
 from __future__ import annotations
@@ -156,7 +156,7 @@ CELLS = (
     Column("cells/phantom_delta_exact", "f8", "angstrom", "Smallest delta at which a phantom by Definition 7 exists; inf: none up to structures/delta_max.", _CELL, np.nan),
     Column("cells/point_error", "f8", "angstrom", "Largest distance from a reconstructed atom to the nearest true atom of its species.", _CELL, np.nan),
     Column("cells/atom_error", "f8", "angstrom", "Largest distance from a true atom to the nearest reconstructed atom of its species.", _CELL, np.nan),
-    Column("cells/certified", "?", "1", "No phantom by acceptance at delta, and atoms of one species more than 2 delta apart: the theorem applies.", _CELL, False),
+    Column("cells/certified", "?", "1", "No phantom by acceptance at delta, independent views, and atoms of one species more than 2 delta apart: the theorem applies.", _CELL, False),
     Column("cells/reconstruction", "i4", "1", "Number of the reconstruction among the structure's distinct ones; 0 is the true cell.", _CELL, -1),
     Column("cells/label_status", LabelStatus, "1", "How the label came about.", _CELL, LabelStatus.not_done),
     Column("cells/space_group", "i2", "1", "Space-group number of the reconstruction; 0 is none.", _CELL),
@@ -191,4 +191,91 @@ CENSUS = Schema(
     {"phantoms": PHANTOMS},
 )
 
-SCHEMAS = {schema.kind: schema for schema in (PACKED, CENSUS)}
+
+class ProfileKind(IntEnum):
+    """Which phantoms an interval of the delta profile is about."""
+
+    acceptance = 0
+    definition7 = 1
+
+
+_POINTS = ("reading", "delta", "subset")
+_LABELS = ("reading", "delta", "symprec", "subset")
+FRONTIER_COLUMNS = (
+    Column("structures/delta_max", "f8", "angstrom", "Largest delta up to which this structure's delta profile is complete.", fill=np.nan),
+    Column("structures/n_candidates", "i8", "1", "Candidates enumerated over all independent pairs up to delta_max."),
+    Column("structures/separation", "f8", "angstrom", "Smallest distance between two atoms of one species within the drawn cell, tiling included; inf where no species occurs twice.", fill=np.nan),
+    Column("frontier/n_recovered", "i4", "1", "Atoms of the reconstruction.", _POINTS, -1),
+    Column("frontier/point_error", "f8", "angstrom", "Largest distance from a reconstructed atom to the nearest true atom of its species.", _POINTS, np.nan),
+    Column("frontier/label_status", LabelStatus, "1", "How the label came about.", _LABELS, LabelStatus.not_done),
+    Column("frontier/space_group", "i2", "1", "Space-group number of the reconstruction; 0 is none.", _LABELS),
+    Column("frontier/correct_crystal_system", "?", "1", "Crystal system equals the true one.", _LABELS, False),
+    Column("frontier/correct_bravais", "?", "1", "Bravais lattice equals the true one.", _LABELS, False),
+    Column("frontier/correct_point_group", "?", "1", "Point group equals the true one.", _LABELS, False),
+    Column("frontier/correct_space_group", "?", "1", "Space group equals the true one.", _LABELS, False),
+    Column("frontier/certified", "?", "1", "No phantom by acceptance at delta, and atoms of one species more than 2 delta apart: the theorem applies.", ("delta", "subset"), False),
+    Column("frontier/phantom_delta", "f8", "angstrom", "Smallest delta at which a phantom by acceptance exists; inf: none up to structures/delta_max.", _CELL, np.nan),
+    Column("frontier/phantom_delta_exact", "f8", "angstrom", "Smallest delta at which a phantom by Definition 7 exists; inf: none up to structures/delta_max.", _CELL, np.nan),
+)
+
+PROFILE = (
+    Column("structure", "i8", "1", "Row of /structures."),
+    Column("subset", "i4", "1", "View subset: index into /subsets."),
+    Column("kind", ProfileKind, "1", "Phantoms by acceptance or by Definition 7."),
+    Column("delta_from", "f8", "angstrom", "Phantoms exist from this delta on."),
+    Column("delta_to", "f8", "angstrom", "Up to, not including, this delta. Intervals of one structure, subset and kind are disjoint and ascending, and complete up to structures/delta_max."),
+)
+
+FRONTIER = Schema(
+    "frontier",
+    "Tolerance frontier: what the cameras determine of each structure at every delta, and at which deltas it has phantoms.",
+    (*STRUCTURES, *FRONTIER_COLUMNS),
+    {"profile": PROFILE},
+)
+
+class Renderer(IntEnum):
+    """What drew a picture."""
+
+    fast = 0
+    ase = 1
+
+
+PICTURES = (
+    Column("structure", "i8", "1", "Row of /structures."),
+    Column("view", "u1", "1", "Camera: index into /protocol/view."),
+    Column("file", TEXT, "1", "Name of the PNG in the folder of pictures beside this file."),
+    Column("bytes", "i8", "byte", "Size of the PNG."),
+    Column("sha256", TEXT, "1", "SHA-256 of the PNG."),
+    Column("pixels_sha256", TEXT, "1", "SHA-256 of its pixels: rows from the top, three bytes (red, green, blue) each."),
+    Column("convention", TEXT, "1", "Drawing convention, C1 to C5, or custom."),
+    Column("renderer", Renderer, "1", "What drew it: the fast path, or ASE where that was asked for or the structure is too wide for the fast path."),
+    Column("size", "i4", "px", "Width and height."),
+    Column("tiling", "i4", "1", "Repetitions of the conventional cell along its vectors.", ("vector",)),
+    Column("radii_factor", "f8", "1", "Disc radius in units of ASE's covalent radius."),
+    Column("px_per_angstrom", "f8", "px/angstrom", "Scale k."),
+    Column("origin_u", "f8", "px", "Column at which the origin of the cell's frame lies: a position's u is origin_u + k x, x the first column of position @ rotation."),
+    Column("origin_v", "f8", "px", "Row at which it lies: v is origin_v - k y, y the second column."),
+    Column("tied_pairs", "i4", "1", "Pairs of drawn things at one depth whose paint may meet: where 0, the order of painting is no convention."),
+    Column("pixels_not_ase", "i4", "1", "Pixels that differ from ASE's own drawing; -1 where it was not compared.", fill=-1),
+    Column("largest_not_ase", "i2", "1", "Largest difference of a colour from ASE's, of 255; -1 where it was not compared.", fill=-1),
+)
+
+DISCS = (
+    Column("structure", "i8", "1", "Row of /structures."),
+    Column("view", "u1", "1", "Camera: index into /protocol/view."),
+    Column("number", "u1", "1", "Atomic number."),
+    Column("site", "i4", "1", "Atom of the conventional cell, from 0, of which this is a copy."),
+    Column("u", "f8", "px", "Centre from the left edge; pixel i reaches from i to i + 1."),
+    Column("v", "f8", "px", "Centre from the upper edge."),
+    Column("radius", "f8", "px", "Radius without the outline, which reaches half its width further."),
+    Column("depth", "f8", "angstrom", "Third column of position @ rotation; larger is nearer."),
+)
+
+RENDERS = Schema(
+    "renders",
+    "Pictures of crystal structures: what each PNG shows, how it was drawn, and where every atom lies in it.",
+    (*STRUCTURES, Column("structures/n_drawn", "i4", "1", "Atoms drawn in each picture.")),
+    {"pictures": PICTURES, "discs": DISCS},
+)
+
+SCHEMAS = {schema.kind: schema for schema in (PACKED, CENSUS, FRONTIER, RENDERS)}

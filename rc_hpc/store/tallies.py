@@ -16,6 +16,7 @@ from rc_hpc.analysis.ceilings import (
     Tally,
     tally,
 )
+from rc_hpc.analysis.monotonicity import Losses, count_losses
 from rc_hpc.errors import RcError, Status
 from rc_hpc.store import layout
 from rc_hpc.store.reader import open_ours, read_table
@@ -24,7 +25,7 @@ from rc_hpc.store.schema import LabelStatus
 #: Bytes of the widest column of a block of rows; the columns of a block take about ten times that.
 BLOCK_BYTES = 1 << 23
 
-_STATIC = ("subsets/mask", "subsets/name", "subsets/size", "subsets/kappa", "protocol/view")
+STATIC = ("subsets/mask", "subsets/name", "subsets/size", "subsets/kappa", "protocol/view")
 _STRUCTURES = ("id", "message", "status", "quarantine", *STRUCTURE_COLUMNS)
 _CELLS = ("label_status", *(name for name in CELL_COLUMNS if name != "labelled"))
 
@@ -42,8 +43,12 @@ class CensusCounts:
     n_views
         Views of the protocol.
     subsets
+    masks : (K,) int
+        Cameras of each subset as bits.
     kept, quarantined
         Tallies of the computed structures (status ok) without and with quarantine bits.
+    kept_losses, quarantined_losses
+        What added cameras lose of the same.
     status
         By status, in the order of the codes: rows, and the id and message of the first.
     """
@@ -52,8 +57,11 @@ class CensusCounts:
     attrs: dict
     n_views: int
     subsets: Subsets
+    masks: np.ndarray
     kept: Tally
     quarantined: Tally
+    kept_losses: Losses
+    quarantined_losses: Losses
     status: dict[str, tuple[int, str, str]]
 
     @property
@@ -71,12 +79,29 @@ class CensusCounts:
 
         The quarantine policy of the file decides; `mark` gives both, unless they are equal.
         """
-        if self.options["quarantine"] == "keep":
-            return {"all": self.kept + self.quarantined}
-        sets = {"without quarantined": self.kept}
-        if self.quarantined.n:
-            sets["with quarantined"] = self.kept + self.quarantined
-        return sets
+        return sets_of(self.options, self.kept, self.quarantined, self.quarantined.n)
+
+    def losses(self) -> dict[str, Losses]:
+        """Losses of the same sets."""
+        return sets_of(self.options, self.kept_losses, self.quarantined_losses, self.quarantined.n)
+
+
+def sets_of(options: dict, kept, quarantined, n_quarantined: int) -> dict:
+    """What was counted without and with quarantine bits, by sets of structures as the quarantine policy wants them."""
+    if options["quarantine"] == "keep":
+        return {"all": kept + quarantined}
+    sets = {"without quarantined": kept}
+    if n_quarantined:
+        sets["with quarantined"] = kept + quarantined
+    return sets
+
+
+def subsets_of(static: dict, n_views: int) -> Subsets:
+    """The view subsets of a file, from its datasets below `subsets/`."""
+    full = np.flatnonzero(static["subsets/mask"] == (1 << n_views) - 1)
+    return Subsets(
+        tuple(static["subsets/name"]), static["subsets/size"], static["subsets/kappa"], int(full[0]) if len(full) else None
+    )
 
 
 def count_census(path: str | Path, block_bytes: int = BLOCK_BYTES) -> CensusCounts:
@@ -90,43 +115,47 @@ def count_census(path: str | Path, block_bytes: int = BLOCK_BYTES) -> CensusCoun
     RcError
         Not a census file of ours, or one without results for rows that should have them.
     """
-    static = read_table(path, _STATIC)
+    static = read_table(path, STATIC)
+    masks = static["subsets/mask"]
     with open_ours(path, "census") as h5:
-        columns = {name: _dataset(h5, path, f"structures/{name}") for name in _STRUCTURES}
-        columns |= {name: _dataset(h5, path, f"cells/{name}") for name in _CELLS}
+        columns = {name: dataset_of(h5, path, f"structures/{name}") for name in _STRUCTURES}
+        columns |= {name: dataset_of(h5, path, f"cells/{name}") for name in _CELLS}
         attrs = dict(h5.attrs)
         options = json.loads(attrs["options"])
         tiling = int(np.prod(options["protocol"]["tiling"]))
         status: dict[str, tuple[int, str, str]] = {}
-        kept = quarantined = None
+        found: list = []
         for block in [slice(0, 0), *layout.row_blocks(columns["atom_error"], block_bytes)]:
             rows = {name: layout.read_rows(column, block) for name, column in columns.items() if name not in ("id", "message")}
             codes, flags = rows.pop("status"), rows.pop("quarantine")
-            _count_status(status, codes, columns, block.start)
+            count_status(status, codes, columns, block.start)
             unfinished = (codes == Status.ok) & (rows["n_recovered"] < 0).any(axis=1)
             if unfinished.any():
                 id_ = layout.read_rows(columns["id"], block.start + int(unfinished.argmax()))
                 raise RcError(f"{path}: structure {id_!r} has status ok but no result for some subset: compute the census again")
             rows["labelled"] = rows.pop("label_status") == LabelStatus.labelled
             for_policy = ((codes == Status.ok) & (flags == 0), (codes == Status.ok) & (flags != 0))
-            first, second = (tally({name: values[chosen] for name, values in rows.items()}, options["truth"], tiling) for chosen in for_policy)
-            kept, quarantined = (first, second) if kept is None else (kept + first, quarantined + second)
+            block_found = []
+            for chosen in for_policy:
+                of_policy = {name: values[chosen] for name, values in rows.items()}
+                block_found.append(tally(of_policy, options["truth"], tiling))
+                block_found.append(count_losses(of_policy["correct_crystal_system"], masks))
+            found = [one + other for one, other in zip(found, block_found, strict=True)] if found else block_found
     n_views = len(static["protocol/view"])
-    full = np.flatnonzero(static["subsets/mask"] == (1 << n_views) - 1)
-    subsets = Subsets(
-        tuple(static["subsets/name"]), static["subsets/size"], static["subsets/kappa"], int(full[0]) if len(full) else None
-    )
+    subsets = subsets_of(static, n_views)
     in_order = {name: status[name] for name in Status.__members__ if name in status}
-    return CensusCounts(options, attrs, n_views, subsets, kept, quarantined, in_order)
+    kept, kept_losses, quarantined, quarantined_losses = found
+    return CensusCounts(options, attrs, n_views, subsets, masks, kept, quarantined, kept_losses, quarantined_losses, in_order)
 
 
-def _dataset(h5: h5py.File, path, name: str) -> h5py.Dataset:
+def dataset_of(h5: h5py.File, path, name: str) -> h5py.Dataset:
+    """A dataset that a file of this kind must have."""
     if name not in h5:
-        raise RcError(f"{path}: has no dataset {name!r}: compute the census again")
+        raise RcError(f"{path}: has no dataset {name!r}: compute it again")
     return h5[name]
 
 
-def _count_status(status: dict, codes: np.ndarray, columns: dict, start: int) -> None:
+def count_status(status: dict, codes: np.ndarray, columns: dict, start: int) -> None:
     """Add the status codes of a block that starts at row `start`."""
     for code, first, count in zip(*np.unique(codes, return_index=True, return_counts=True), strict=True):
         name, row = Status(code).name, start + int(first)

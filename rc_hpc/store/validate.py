@@ -21,7 +21,7 @@ from rc_hpc.store import layout
 from rc_hpc.store.attributes import REQUIRED
 from rc_hpc.store.batch import shape_of
 from rc_hpc.store.content import content_hash, datasets
-from rc_hpc.store.parts import DAMAGE, PartStore, first_line, parts_folder
+from rc_hpc.store.parts import DAMAGE, PartStore, begun, first_line, parts_folder
 from rc_hpc.store.reader import open_ours
 from rc_hpc.store.schema import SCHEMAS, Schema
 
@@ -181,7 +181,7 @@ class Progress:
 
 
 def status(output: str | Path, total: int | None = None) -> Progress:
-    """Progress of the run that writes `output`: from the file if it is there, else from its parts.
+    """Progress of the run that writes `output`: from its parts while there are any, else from the file.
 
     Nothing is changed, and a run may be going on. `total` defaults to `total` of the run's identity.
 
@@ -191,12 +191,12 @@ def status(output: str | Path, total: int | None = None) -> Progress:
         There is neither the file nor its parts folder.
     """
     output = Path(output)
-    if output.exists():
+    folder = parts_folder(output)
+    if output.exists() and not begun(folder):
         with open_ours(output) as h5:
             codes = Counter(layout.read_rows(h5["structures/status"]).tolist())
             return Progress(output, True, codes.total(), _named(codes), codes.total() if total is None else total)
-    folder = parts_folder(output)
-    if not folder.is_dir():
+    if not begun(folder):
         raise RcError(f"{output}: neither the file nor {folder.name} exists: nothing has been run for this --output")
     store = PartStore.open(folder)
     names = store.names()

@@ -52,23 +52,30 @@ def json_spans(buffer) -> Iterator[tuple[str | None, int, int]]:
         elif depth == 1 and keyed and mark == b":":
             start = pos
         elif depth == 0 or (depth == 1 and mark == b","):
-            if NOT_SPACE.search(buffer, start, token.start()):
+            found = NOT_SPACE.search(buffer, start, token.start())
+            if found:
                 if keyed and key is None:
                     raise ValueError(f"the JSON holds a value without a key after byte {start}")
-                yield key, start, token.start()
+                yield key, found.start(), _end(buffer, token.start())
             start, key = pos, None
     if NOT_SPACE.search(buffer, pos):
         raise ValueError(f"text follows the JSON, at byte {pos}; JSON lines belong in a .jsonl file")
 
 
+def _end(buffer, end: int) -> int:
+    """`end`, moved before the white space there: an entry's bytes depend on no neighbour."""
+    while buffer[end - 1 : end] in (b" ", b"\t", b"\r", b"\n"):
+        end -= 1
+    return end
+
+
 def line_spans(file: BinaryIO) -> Iterator[tuple[int, bytes, int, int]]:
-    """(line number from 1, line, start, end) of the lines that are not blank."""
+    """(line number from 1, line, start, end) of the lines that are not blank, without their ends."""
     start = 0
     for number, line in enumerate(file, 1):
-        end = start + len(line)
         if line.strip():
-            yield number, line, start, end
-        start = end
+            yield number, line, start, start + len(line.rstrip(b"\r\n"))
+        start += len(line)
 
 
 def xyz_spans(file: BinaryIO) -> Iterator[tuple[int, int]]:
@@ -92,11 +99,11 @@ def xyz_spans(file: BinaryIO) -> Iterator[tuple[int, int]]:
             if not line:
                 raise ValueError(f"the frame at byte {start} ends before its {count} atoms")
             end += len(line)
-        line = file.readline()
+        last, line = line, file.readline()
         while line.lstrip().startswith(b"VEC"):  # cell vectors of the ADF dialect
             end += len(line)
-            line = file.readline()
-        yield start, end
+            last, line = line, file.readline()
+        yield start, end - len(last) + len(last.rstrip(b"\r\n"))
         start = end
 
 
@@ -113,5 +120,5 @@ def cif_blocks(data: bytes) -> list[tuple[int, int]]:
             starts.append(pos)
         pos += len(line)
     spans = zip(starts, [*starts[1:], len(data)])
-    return [(a, b) for a, b in spans
+    return [(a, a + len(data[a:b].rstrip())) for a, b in spans
             if re.search(rb"^\s*_(cell_length|atom_site)_", data[a:b], re.MULTILINE)]

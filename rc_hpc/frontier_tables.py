@@ -1,0 +1,55 @@
+"""Tables of a frontier file."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from rc_hpc.report import DIGITS, Table
+
+if TYPE_CHECKING:
+    from rc_hpc.store.frontiers import FrontierCounts
+
+NAMES = ("frontier", "certified", "steps", "status")
+#: Those that end a run.
+SUMMARY = ("frontier", "certified", "status")
+
+
+def tables(counts: FrontierCounts, names=NAMES) -> list[Table]:
+    """The tables of these names, with captions that say under which conditions they hold."""
+    from rc_hpc.analysis import ceilings, frontier
+
+    sets, axes = counts.sets(), counts.axes
+    conditions = f"{_conditions(counts)}; {DIGITS}"
+
+    def by_delta():
+        what = "Tolerance frontier, crystal system: R1 by delta for each reading; reconstructions with more and with fewer atoms than there are; largest point error"
+        return f"{what} ({conditions})", frontier.by_delta(sets, axes)
+
+    def certified():
+        what = "Certified by delta, for all readings alike: no phantoms by acceptance, atoms of one species more than 2 delta apart; exact phantoms are those of Definition 7"
+        return f"{what} ({conditions})", frontier.certified(sets, axes)
+
+    def steps():
+        what = "Structures certified with the full protocol from each delta on up to the next"
+        return f"{what} ({conditions})", frontier.steps(counts.curves, {name: int(t.n) for name, t in sets.items()})
+
+    def status():
+        return "Rows by status, with the first of each; only ok rows count elsewhere (counts exact)", ceilings.by_status(counts.status)
+
+    makers = dict(zip(NAMES, (by_delta, certified, steps, status), strict=True))
+    found = []
+    for name in names:
+        caption, frame = makers[name]()
+        found.append(Table(name, f"{caption}.", frame))
+    return found
+
+
+def _conditions(counts: FrontierCounts) -> str:
+    options, pack, protocol = counts.options, counts.options["pack"], counts.options["protocol"]
+    tiling = "x".join(str(n) for n in protocol["tiling"])
+    rows = sum(rows for rows, *_ in counts.status.values())
+    partial = "" if counts.attrs.get("complete_rows", 1) else f"; PARTIAL: {rows} of {counts.attrs['total']} structures are done"
+    return (
+        f"true label at tau {pack['tau']} Å, angle tolerance {pack['angle_tolerance']} degrees, of the {options['truth']} cell; "
+        f"protocol {protocol['name']}, {len(protocol['views'])} views, tiling {tiling}; quarantine {options['quarantine']}{partial}"
+    )

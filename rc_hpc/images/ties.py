@@ -1,0 +1,60 @@
+"""Where the order of painting is a convention: things at one depth whose paint meets."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from rc_hpc.images.fast import LINE_PX
+from rc_hpc.images.scene import Scene, View, depth_groups
+
+#: How far paint reaches beyond a disc's radius, px: half the outline, and half a pixel's
+#: diagonal for antialiasing.
+DISC_REACH_PX = LINE_PX / 2 + 0.5**0.5
+#: The same of a dash's line, px: Agg also moves level and upright lines by up to a pixel along
+#: both axes, onto the middles of pixels.
+DASH_REACH_PX = ((LINE_PX / 2 + 1.5) ** 2 + 1.5**2) ** 0.5
+
+
+def tied_pairs(scene: Scene, view: View) -> np.ndarray:
+    """Pairs of things at one depth whose paint may meet, (k, 2) int64.
+
+    Only there can a picture depend on how ties are broken. Two dashes count too: black over
+    black rounds by the order in the blended pixels. Indices count the discs first, then the dashes.
+    """
+    from scipy.spatial import KDTree
+
+    n = len(scene.numbers)
+    half = np.concatenate((np.zeros((n, 2)), view.half_dashes))
+    thick = np.concatenate((view.radii + DISC_REACH_PX, np.full(len(half) - n, DASH_REACH_PX)))
+    order, group = depth_groups(view.depth)
+    drawn = np.concatenate((np.ones(n, bool), ~scene.hidden))[order]
+    items, group = order[drawn], group[drawn]
+    middle = np.concatenate((view.centres, view.dashes))
+    farthest = 2 * (np.linalg.norm(half, axis=1) + thick).max()
+    # Depths as floors of a house, too high for a pair to span two.
+    places = np.column_stack((middle[items], group * 2 * farthest))
+    pairs = np.sort(items[KDTree(places).query_pairs(farthest, output_type="ndarray")].reshape(-1, 2), axis=1)
+    meet = _gaps(middle[pairs], half[pairs]) < thick[pairs].sum(1)
+    return pairs[meet][np.lexsort(pairs[meet].T[::-1])]
+
+
+def _gaps(middle: np.ndarray, half: np.ndarray) -> np.ndarray:
+    """Distances between two lines each, given their middles and half lengths (k, 2, 2); a disc is a point."""
+    (a, b), (h, g) = middle.swapaxes(0, 1), half.swapaxes(0, 1)
+    gap = np.min([
+        *(_to_line(a + sign * h, b, g) for sign in (-1, 1)),
+        *(_to_line(b + sign * g, a, h) for sign in (-1, 1)),
+    ], axis=0)
+    return np.where(_apart(a, b, h, g) & _apart(b, a, g, h), 0.0, gap)
+
+
+def _to_line(points, middle, half) -> np.ndarray:
+    length2 = (half**2).sum(1)
+    along = ((points - middle) * half).sum(1) / np.where(length2 > 0, length2, 1.0)
+    return np.linalg.norm(points - middle - np.clip(along, -1.0, 1.0)[:, None] * half, axis=1)
+
+
+def _apart(a, b, h, g) -> np.ndarray:
+    """Whether the ends b - g and b + g lie on two sides of the line through a along h."""
+    side = [(h * ((b + sign * g - a)[:, ::-1] * (1, -1))).sum(1) for sign in (-1, 1)]
+    return side[0] * side[1] < 0

@@ -1,0 +1,193 @@
+"""Correspondence of noisy image points: one point per view for every atom, each used once.
+
+All functions work on one species, whose n image points in each of V views are `points`
+(V, n, 2). The fit of a tuple is the all-view least-squares position; its misfit is the
+sum of the squared distances on the screens, Å^2.
+"""
+
+import math
+
+import numpy as np
+from numba import njit
+
+
+@njit(cache=True)
+def fit_tuple(points, rotations, inverse, chosen):
+    """Least-squares position of one point per view and its misfit.
+
+    Parameters
+    ----------
+    points : (V, n, 2) float64
+    rotations : (V, 3, 3) float64
+    inverse : (3, 3) float64
+        Inverse of the sum of the views' projectors 1 - d d^T.
+    chosen : (V,) int64
+
+    Returns
+    -------
+    x, y, z, misfit : float
+    """
+    a = b = c = square = 0.0
+    for v in range(points.shape[0]):
+        s, t = points[v, chosen[v], 0], points[v, chosen[v], 1]
+        a += rotations[v, 0, 0] * s + rotations[v, 0, 1] * t
+        b += rotations[v, 1, 0] * s + rotations[v, 1, 1] * t
+        c += rotations[v, 2, 0] * s + rotations[v, 2, 1] * t
+    x = inverse[0, 0] * a + inverse[0, 1] * b + inverse[0, 2] * c
+    y = inverse[1, 0] * a + inverse[1, 1] * b + inverse[1, 2] * c
+    z = inverse[2, 0] * a + inverse[2, 1] * b + inverse[2, 2] * c
+    for v in range(points.shape[0]):
+        s = x * rotations[v, 0, 0] + y * rotations[v, 1, 0] + z * rotations[v, 2, 0] - points[v, chosen[v], 0]
+        t = x * rotations[v, 0, 1] + y * rotations[v, 1, 1] + z * rotations[v, 2, 1] - points[v, chosen[v], 1]
+        square += s * s + t * t
+    return x, y, z, square
+
+
+@njit(cache=True)
+def _nearest_free(points, free, v, x, y):
+    """Nearest unused image point of view v."""
+    best, found = np.inf, -1
+    for k in range(points.shape[1]):
+        if free[v, k]:
+            dx, dy = points[v, k, 0] - x, points[v, k, 1] - y
+            d2 = dx * dx + dy * dy
+            if d2 < best:
+                best, found = d2, k
+    return found
+
+
+@njit(cache=True)
+def _complete(points, rotations, inverse, free, v, i, w, j, x, y, z, chosen):
+    """Complete the pair (i in v, j in w) to a tuple; returns its misfit.
+
+    The other views give the point nearest to the pair's position, then every view the
+    point nearest to the fit, as long as that lowers the misfit.
+    """
+    for u in range(points.shape[0]):
+        if u == v:
+            chosen[u] = i
+        elif u == w:
+            chosen[u] = j
+        else:
+            chosen[u] = _nearest_free(
+                points, free, u,
+                x * rotations[u, 0, 0] + y * rotations[u, 1, 0] + z * rotations[u, 2, 0],
+                x * rotations[u, 0, 1] + y * rotations[u, 1, 1] + z * rotations[u, 2, 1])
+    x, y, z, misfit = fit_tuple(points, rotations, inverse, chosen)
+    better = np.empty_like(chosen)
+    while True:
+        for u in range(points.shape[0]):
+            better[u] = _nearest_free(
+                points, free, u,
+                x * rotations[u, 0, 0] + y * rotations[u, 1, 0] + z * rotations[u, 2, 0],
+                x * rotations[u, 0, 1] + y * rotations[u, 1, 1] + z * rotations[u, 2, 1])
+        x, y, z, lower = fit_tuple(points, rotations, inverse, better)
+        if not lower < misfit:
+            return misfit
+        misfit = lower
+        chosen[:] = better
+
+
+@njit(cache=True)
+def best_tuples(points, rotations, inverse, pair_views, screen_normal, screen_side, normal, dual, reach):
+    """A first correspondence: tuples by ascending misfit, each image point used once.
+
+    Candidates come from pairs of rays that meet within `reach`; what is left over is
+    matched again with ten times that reach, and so on, until every point is used.
+
+    Parameters
+    ----------
+    pair_views, screen_normal, screen_side, normal, dual
+        Frames of the pairs to start from, see `rc_hpc.geometry.pairs.PairFrames`.
+    reach : float
+        Å.
+
+    Returns
+    -------
+    (n, V) int64
+        The tuples in ascending order of their first view's point.
+    """
+    n_views, n = points.shape[0], points.shape[1]
+    free = np.ones((n_views, n), np.bool_)
+    result = np.empty((n, n_views), np.int64)
+    heights = np.empty((2, n))
+    chosen = np.empty(n_views, np.int64)
+    left = n
+    while left > 0:
+        capacity = 4 * left
+        tuples = np.empty((capacity, n_views), np.int64)
+        misfits = np.empty(capacity)
+        count = 0
+        for p in range(pair_views.shape[0]):
+            v, w = pair_views[p, 0], pair_views[p, 1]
+            for k in range(n):
+                heights[0, k] = points[v, k, 0] * screen_normal[p, 0, 0] + points[v, k, 1] * screen_normal[p, 0, 1]
+                heights[1, k] = points[w, k, 0] * screen_normal[p, 1, 0] + points[w, k, 1] * screen_normal[p, 1, 1]
+            for i in range(n):
+                if not free[v, i]:
+                    continue
+                a = points[v, i, 0] * screen_side[p, 0, 0] + points[v, i, 1] * screen_side[p, 0, 1]
+                for j in range(n):
+                    if not free[w, j] or abs(heights[0, i] - heights[1, j]) > reach:
+                        continue
+                    b = points[w, j, 0] * screen_side[p, 1, 0] + points[w, j, 1] * screen_side[p, 1, 1]
+                    middle = 0.5 * (heights[0, i] + heights[1, j])
+                    misfit = _complete(
+                        points, rotations, inverse, free, v, i, w, j,
+                        middle * normal[p, 0] + a * dual[p, 0, 0] + b * dual[p, 1, 0],
+                        middle * normal[p, 1] + a * dual[p, 0, 1] + b * dual[p, 1, 1],
+                        middle * normal[p, 2] + a * dual[p, 0, 2] + b * dual[p, 1, 2], chosen)
+                    if count == capacity:
+                        capacity *= 2
+                        more, more_misfits = np.empty((capacity, n_views), np.int64), np.empty(capacity)
+                        more[:count], more_misfits[:count] = tuples, misfits
+                        tuples, misfits = more, more_misfits
+                    tuples[count] = chosen
+                    misfits[count] = misfit
+                    count += 1
+        for k in np.argsort(misfits[:count], kind="mergesort"):
+            usable = True
+            for v in range(n_views):
+                usable = usable and free[v, tuples[k, v]]
+            if usable:
+                for v in range(n_views):
+                    free[v, tuples[k, v]] = False
+                result[n - left] = tuples[k]
+                left -= 1
+        reach *= 10.0
+    return result[np.argsort(result[:, 0])]
+
+
+@njit(cache=True)
+def fit_tuples(points, rotations, inverse, tuples):
+    """Positions (n, 3) and misfits (n,) of tuples (n, V)."""
+    positions = np.empty((tuples.shape[0], 3))
+    misfits = np.empty(tuples.shape[0])
+    for k in range(tuples.shape[0]):
+        positions[k, 0], positions[k, 1], positions[k, 2], misfits[k] = fit_tuple(
+            points, rotations, inverse, tuples[k])
+    return positions, misfits
+
+
+@njit(cache=True)
+def reassignment_costs(points, rotations, inverse, tuples, v):
+    """What giving atom k the point m of view v makes of its misfit, all else kept, (n, n).
+
+    Returns
+    -------
+    costs : (n, n) float64
+    settled : bool
+        Whether every atom's own point is already its cheapest.
+    """
+    n = tuples.shape[0]
+    costs = np.empty((n, n))
+    chosen = np.empty(tuples.shape[1], np.int64)
+    settled = True
+    for k in range(n):
+        chosen[:] = tuples[k]
+        for m in range(n):
+            chosen[v] = m
+            costs[k, m] = fit_tuple(points, rotations, inverse, chosen)[3]
+        for m in range(n):
+            settled = settled and costs[k, tuples[k, v]] <= costs[k, m]
+    return costs, settled

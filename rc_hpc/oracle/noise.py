@@ -1,0 +1,334 @@
+"""Centroid noise: what the oracle reads from pictures whose disc centres carry Gaussian errors.
+
+The default reading knows the cameras, the lattice, the species of every centroid and sigma,
+and nothing else: no tolerance is set from the truth. The rule `record` repeats the released
+experiment, whose tolerances do depend on it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+
+import numpy as np
+
+from rc_hpc.constants import ANGLE_TOLERANCE, DELTA, NUMERICAL_ZERO, TAU
+from rc_hpc.errors import UsageError
+from rc_hpc.geometry.pairs import PairFrames, least_squares_inverse, pair_frames
+from rc_hpc.geometry.protocol import Protocol
+from rc_hpc.kernels.candidates import count_candidates, fill_candidates, image_points, normal_heights, project
+from rc_hpc.kernels.subsets import reconstruct
+from rc_hpc.options import MERGE_RULES
+from rc_hpc.oracle.census import PackedCell, tile
+from rc_hpc.oracle.correspondence import correspond
+from rc_hpc.symmetry.conventional import canonical_order
+from rc_hpc.symmetry.guard import NULL_RECORDER
+from rc_hpc.symmetry.labels import label_cell
+from rc_hpc.symmetry.statistical import LEVEL, symmetrised
+
+#: Tolerance rules: how delta (and, in `record`, symprec) follows from sigma.
+RULES = ("common", "paper", "record")
+#: Which centroids an atom's position is estimated from.
+ESTIMATORS = ("all-views", "best-pair", "anchor-pair")
+#: How the symmetry of the noisy cell is found.
+LABELLERS = ("statistical", "distance")
+
+#: delta of the rule `common` in units of sigma. A centroid and a position predicted from two
+#: perpendicular views differ by sqrt(2) sigma a coordinate, so 8 sigma is 5.7 deviations:
+#: exceeded once in 10^7 centroids.
+COMMON = 8.0
+
+
+@dataclass(frozen=True)
+class NoiseReading:
+    """How noisy pictures are read.
+
+    Attributes
+    ----------
+    rule
+        Of RULES. delta is max(0.01, 8 sigma) in `common`, max(0.15, 4 sigma) in `paper` and
+        max(0.01, 4 sqrt(2) kappa sigma) with the protocol's largest kappa in `record`, Å.
+    estimator
+        Of ESTIMATORS. With a pair, delta decides what is an atom. With all views every
+        centroid is used exactly once and delta is only where the matching starts.
+    merge
+        Merge rule of the pair estimators.
+    labeller
+        Of LABELLERS. `statistical` tests symmetries against the covariance of the estimated
+        positions (`rc_hpc.symmetry.statistical`); `distance` asks spglib at
+        ``symprec = max(tau, sqrt(2 q) g sigma)`` with g the largest standard deviation of a
+        position per sigma and q the value that the 3-dimensional chi-square of the worst of
+        n atoms exceeds in one crystal out of twenty. The rule `record` has its own:
+        ``min(0.25, max(0.01, 6 rmsd))``, rmsd against the true positions.
+    tau, angle_tolerance
+        Tolerances of the label, Å and degrees.
+    level
+        Chance of refusing a true symmetry, see `symmetrised`.
+    """
+
+    rule: str = RULES[0]
+    estimator: str = ESTIMATORS[0]
+    merge: str = MERGE_RULES[0]
+    labeller: str = LABELLERS[0]
+    tau: float = TAU
+    angle_tolerance: float = ANGLE_TOLERANCE
+    level: float = LEVEL
+
+    def __post_init__(self):
+        for name, known in (("rule", RULES), ("estimator", ESTIMATORS), ("merge", MERGE_RULES), ("labeller", LABELLERS)):
+            if getattr(self, name) not in known:
+                raise UsageError(f"{name} {getattr(self, name)!r}: one of {', '.join(known)}")
+        if not 0 < self.level < 1:
+            raise UsageError(f"level must be a probability between 0 and 1, not {self.level}")
+
+
+#: The released experiment.
+RECORD = NoiseReading(rule="record", estimator="anchor-pair", merge="first")
+
+
+def delta_of(rule: str, sigma: float, kappa: float) -> float:
+    """Acceptance and merge tolerance, Å, of a tolerance rule; `kappa` counts in `record` only."""
+    if rule == "common":
+        return max(DELTA, COMMON * sigma)
+    if rule == "paper":
+        return max(0.15, 4.0 * sigma)
+    return max(0.01, 4.0 * np.sqrt(2.0) * kappa * sigma)
+
+
+def counter_draws(id: str, seed: int, positions, numbers, n_views: int) -> np.ndarray:
+    """Standard normal errors of a structure's centroids, the same in every run, rank and order.
+
+    Each view has its own counter-based stream, keyed by a hash of (id, seed, view); atoms
+    draw from it in `canonical_order`.
+
+    Returns
+    -------
+    (n_views, n, 2) float64
+        In the order of the atoms given.
+    """
+    draws = np.empty((n_views, len(numbers), 2))
+    order = canonical_order(np.asarray(positions, float), np.asarray(numbers))
+    for view in range(n_views):
+        key = hashlib.blake2b(f"{seed}\n{view}\n{id}".encode(), digest_size=16).digest()
+        stream = np.random.Generator(np.random.Philox(key=np.frombuffer(key, np.uint64)))
+        draws[view, order] = stream.standard_normal((len(numbers), 2))
+    return draws
+
+
+def shared_draws(sizes, seed: int, n_views: int) -> list[np.ndarray]:
+    """The record's errors: one generator per seed, shared by all structures in their order.
+
+    Parameters
+    ----------
+    sizes
+        Atoms of each drawn structure.
+
+    Returns
+    -------
+    list of (n_views, n, 2) float64
+    """
+    stream = np.random.default_rng(seed)
+    return [np.stack([stream.standard_normal((n, 2)) for _ in range(n_views)]) for n in sizes]
+
+
+class NoisyOracle:
+    """Reads noisy centroids of one structure after another under one reading.
+
+    Parameters
+    ----------
+    protocol
+        Cameras and tiling.
+    reading
+    recorder
+        Notes the structure in flight during native calls.
+    """
+
+    def __init__(self, protocol: Protocol, reading: NoiseReading = NoiseReading(), recorder=NULL_RECORDER):
+        self.protocol, self.reading, self.recorder = protocol, reading, recorder
+        self.rotations = np.ascontiguousarray(protocol.rotations)
+        self.views = np.arange(len(self.rotations))
+        frames = pair_frames(protocol)
+        self.kappa = float(frames.kappa.max())
+        self.by_atom = reading.merge in ("mean", "first")
+        if reading.estimator == "all-views":
+            # The best conditioned pair of every view, so that each may start a match.
+            chosen = sorted({int(np.argmin(np.where((frames.views == v).any(axis=1), frames.kappa, np.inf))) for v in self.views})
+            used = tuple(self.views)
+        else:
+            if reading.estimator == "best-pair":
+                chosen = [int(np.argmin(frames.kappa))]
+            elif (0, 1) in map(tuple, frames.views.tolist()):
+                chosen = [frames.views.tolist().index([0, 1])]
+            else:
+                raise UsageError(
+                    f"protocol {protocol.name!r}: its first two cameras look along one line; take the estimator best-pair or all-views"
+                )
+            used = tuple(frames.views[chosen[0]])
+        self.frames = PairFrames(*(np.ascontiguousarray(array[chosen]) for array in frames))
+        self.inverse = least_squares_inverse(protocol, [tuple(self.views)])[0]
+        #: Covariance of an estimated position per sigma^2, (3, 3).
+        self.covariance = least_squares_inverse(protocol, [used])[0]
+
+    def run(self, cell: PackedCell, sigmas, seeds, draws=None) -> dict[str, np.ndarray]:
+        """Read one structure at every sigma and seed.
+
+        Parameters
+        ----------
+        sigmas : (D,)
+            Standard deviation of each screen coordinate, Å.
+        seeds : (N,) of int
+            The same errors, scaled, serve every sigma.
+        draws : sequence of (V, n, 2), optional
+            Standard normal errors of each seed; by default `counter_draws`.
+
+        Returns
+        -------
+        dict of (D, N) arrays
+            `space_group` (0: none), `n_recovered`, and `error`: the largest distance of a
+            recovered point from the nearest true atom of its species, Å, which is NaN where
+            nothing is recovered and which no reading but `record` depends on.
+        """
+        lattice, positions, numbers = tile(cell.lattice, cell.positions, cell.numbers, self.protocol.tiling)
+        self.recorder.about(cell.id)
+        exact = project(np.ascontiguousarray(positions), self.rotations)
+        if draws is None:
+            draws = [counter_draws(cell.id, seed, positions, numbers, len(self.views)) for seed in seeds]
+        shape = (len(sigmas), len(seeds))
+        found = {"space_group": np.zeros(shape, int), "n_recovered": np.zeros(shape, int), "error": np.full(shape, np.nan)}
+        for d, sigma in enumerate(sigmas):
+            for k in range(len(seeds)):
+                if sigma == 0 and k > 0:  # no noise: every seed sees the same pictures
+                    for array in found.values():
+                        array[d, k] = array[d, 0]
+                    continue
+                kinds, points = self.locate(numbers, exact + sigma * draws[k], sigma)
+                distance = _distance_to_truth(kinds, points, numbers, positions)
+                found["n_recovered"][d, k] = len(points)
+                found["error"][d, k] = distance.max(initial=-np.inf) if len(points) else np.nan
+                if self.reading.rule == "record":
+                    symprec = min(0.25, max(0.01, 6 * np.sqrt(np.mean(distance**2)))) if len(points) else 0.01
+                    label = self._label(lattice, kinds, points, symprec)
+                else:
+                    label = self.label(lattice, kinds, points, sigma)
+                found["space_group"][d, k] = label
+        return found
+
+    def locate(self, numbers, screen, sigma: float) -> tuple[np.ndarray, np.ndarray]:
+        """Atoms read from centroids whose correspondence is unknown.
+
+        Parameters
+        ----------
+        numbers : (n,)
+            Species of each centroid, the same in every view.
+        screen : (V, n, 2)
+            Centroids, Å. Their order within a species carries no information, except for
+            the merge rules `first` and `mean`, which are defined on it.
+        sigma : float
+            Å.
+
+        Returns
+        -------
+        numbers (m,), positions (m, 3)
+        """
+        numbers = np.asarray(numbers)
+        kinds, first, species, sizes = np.unique(numbers, return_index=True, return_inverse=True, return_counts=True)
+        if self.by_atom:  # species in the order in which the cell lists them
+            ranks = np.argsort(first)
+            kinds, sizes, species = kinds[ranks], sizes[ranks], np.argsort(ranks)[species]
+        order = np.argsort(species, kind="stable")
+        starts = np.concatenate(([0], np.cumsum(sizes)))
+        screen = np.ascontiguousarray(screen[:, order])
+        delta = delta_of(self.reading.rule, sigma, self.kappa)
+        if self.reading.estimator != "all-views":
+            return self._pair_points(kinds, starts, screen, delta)
+        points, *_ = image_points(screen, starts, False, NUMERICAL_ZERO)
+        atoms = [
+            correspond(np.ascontiguousarray(points[:, low:high]), self.rotations, self.inverse, self.frames, delta)[0]
+            for low, high in zip(starts[:-1], starts[1:])
+        ]
+        return np.repeat(kinds, sizes), np.concatenate(atoms)
+
+    def _pair_points(self, kinds, starts, screen, delta):
+        """Accepted and merged candidates of the estimator's pair."""
+        frames = self.frames
+        points, heights, view_starts, atom = image_points(screen, starts, not self.by_atom, NUMERICAL_ZERO)
+        along, order = normal_heights(points, view_starts, frames.views, frames.screen_normal)
+        counts = count_candidates(along, order, view_starts, frames.views, delta)
+        # No true atoms are handed over: nothing here may depend on them.
+        pair, species, met, position, height, _, residual, nearest, _ = fill_candidates(
+            points, heights, view_starts, atom, along, order, self.rotations, frames.views, frames.normal,
+            frames.screen_side, frames.dual, np.empty((0, 3)), np.empty(0), np.zeros_like(starts), counts, delta, self.by_atom,
+        )
+        others = np.setdiff1d(self.views, frames.views[0])
+        live = np.flatnonzero((residual[:, others] <= delta).all(axis=1))
+        made, _, made_met, made_starts = reconstruct(
+            live, MERGE_RULES.index(self.reading.merge), self.views, pair, frames.kappa, species, met, position, height,
+            residual, nearest, points, self.rotations, self.inverse, delta, NUMERICAL_ZERO, len(kinds),
+        )
+        which = np.repeat(np.arange(len(kinds)), np.diff(made_starts))
+        if self.by_atom:
+            ranks = np.lexsort((made_met, which))
+            which, made = which[ranks], made[ranks]
+        return kinds[which], made
+
+    def label(self, lattice, numbers, positions, sigma: float) -> int:
+        """Space-group number of the atoms located at this sigma; 0 where there is none."""
+        reading = self.reading
+        if len(positions) == 0:
+            return 0
+        if reading.labeller == "distance":
+            return self._label(lattice, numbers, positions, self.symprec(len(positions), sigma))
+        cell = symmetrised(
+            lattice, positions @ np.linalg.inv(lattice), numbers, sigma**2 * self.covariance,
+            reading.tau, reading.angle_tolerance, reading.level,
+        )
+        return self._label(lattice, numbers, cell.frac @ lattice, reading.tau)
+
+    def symprec(self, n_atoms: int, sigma: float) -> float:
+        """symprec of the labeller `distance`, Å: see `NoiseReading`."""
+        from scipy.stats import chi2
+
+        gain = np.sqrt(np.linalg.eigvalsh(self.covariance)[-1])
+        return max(self.reading.tau, float(np.sqrt(2 * chi2.isf(0.05 / n_atoms, 3)) * gain * sigma))
+
+    def _label(self, lattice, numbers, positions, symprec) -> int:
+        found, _ = label_cell(
+            lattice, positions @ np.linalg.inv(lattice), numbers, symprec, self.reading.angle_tolerance, recorder=self.recorder)
+        return 0 if found is None else found.number
+
+
+def _distance_to_truth(kinds, points, numbers, positions):
+    """Distance (m,) of each point to the nearest true atom of its species, Å."""
+    from scipy.spatial import cKDTree
+
+    distance = np.empty(len(points))
+    for kind in np.unique(kinds):
+        own = kinds == kind
+        distance[own] = cKDTree(positions[numbers == kind]).query(points[own])[0]
+    return distance
+
+
+def read_cells(cells, protocol: Protocol, sigmas, seeds, reading: NoiseReading = NoiseReading(), *, shared: bool | None = None) -> dict[str, np.ndarray]:
+    """Read a list of cells at every sigma and seed, in memory.
+
+    Parameters
+    ----------
+    cells : sequence of PackedCell
+    shared : bool
+        Draw the errors from one generator per seed through all cells in their order, as the
+        record did; by default in the rule `record` only.
+
+    Returns
+    -------
+    dict of (D, N, M) arrays
+        As `NoisyOracle.run`, for M cells.
+    """
+    if shared is None:
+        shared = reading.rule == "record"
+    oracle = NoisyOracle(protocol, reading)
+    draws = [None] * len(cells)
+    if shared:
+        sizes = [len(cell.numbers) * int(np.prod(protocol.tiling)) for cell in cells]
+        draws = list(zip(*(shared_draws(sizes, seed, len(protocol.views)) for seed in seeds), strict=True))
+    found = [oracle.run(cell, sigmas, seeds, draw) for cell, draw in zip(cells, draws, strict=True)]
+    return {name: np.stack([one[name] for one in found], axis=-1) for name in ("space_group", "n_recovered", "error")}

@@ -1,0 +1,109 @@
+"""Command: what happens to the ceilings as one condition is varied?"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Callable
+from typing import NamedTuple
+
+from rc_hpc import constants
+from rc_hpc.census import add_oracle_options, add_run_options, add_source
+from rc_hpc.cli import ACTIONS, Parser, guarded
+from rc_hpc.errors import Exit
+from rc_hpc.options import ENUMERATIONS, MERGE_RULES
+
+EXAMPLES = """\
+  python -m rc_hpc.sweep frontier packed.h5         R1 and certificates over the tolerance delta
+  python -m rc_hpc.sweep frontier --help            the options of a sweep
+  python -m rc_hpc.sweep frontier --resume          go on where a stopped or killed run was
+  python -m rc_hpc.sweep status frontier.h5         how far it is (also: merge, validate)
+"""
+FRONTIER_EXAMPLES = """\
+  python -m rc_hpc.sweep frontier                   the 288 prototypes, 14 deltas, default reading
+  python -m rc_hpc.sweep frontier packed.h5 --deltas 0.005,0.01,0.15 --rules all --enumerations all -o frontier.h5
+                                                    every reading side by side
+  python -m rc_hpc.sweep frontier packed.h5 --protocol off-axis --subsets all
+  python -m rc_hpc.sweep frontier packed.h5 --deltas 0.01,0.15 --symprecs 0.001,0.01,0.1
+                                                    the joint grid of delta and symprec
+  python -m rc_hpc.tables frontier.h5 --table steps --format csv
+                                                    the exact number of certified structures over delta
+"""
+
+
+def lengths(text: str) -> tuple[float, ...]:
+    """Comma-separated lengths, ascending, each once."""
+    return tuple(sorted({float(part) for part in text.split(",")}))
+
+
+def some_of(known: tuple[str, ...]) -> Callable[[str], tuple[str, ...]]:
+    """Parser of ``all`` or comma-separated names of `known`, in their order."""
+    def names(text: str) -> tuple[str, ...]:
+        asked = known if text == "all" else text.split(",")
+        strange = [name for name in asked if name not in known]
+        if strange:
+            raise argparse.ArgumentTypeError(f"{strange[0]!r}: choose from all, {', '.join(known)}")
+        return tuple(name for name in known if name in asked)
+
+    return names
+
+
+def add_frontier(p: Parser) -> None:
+    """Options of the tolerance frontier."""
+    add_source(p, "frontier.h5")
+    add_oracle_options(p, subsets="full")
+    p.add_argument("--deltas", type=lengths, default=constants.FRONTIER_DELTAS, metavar="Å,Å", help=(
+        f"acceptance and merge tolerances; default: {','.join(f'{delta:g}' for delta in constants.FRONTIER_DELTAS)}"))
+    p.add_argument("--symprecs", type=lengths, default=None, metavar="Å,Å", help="spglib's symprec of the reconstructions' labels (the true label is at --tau); default: --tau")
+    p.add_argument("--delta-max", type=float, default=None, metavar="Å", help=f"follow the delta profile up to this delta; default: {constants.DELTA_MAX}, or the largest of --deltas")
+    p.add_argument("--enumerations", type=some_of(ENUMERATIONS), default=ENUMERATIONS[:1], metavar="all|NAME,NAME", help=f"of {', '.join(ENUMERATIONS)}; default: {ENUMERATIONS[0]}")
+    p.add_argument("--rules", type=some_of(MERGE_RULES), default=MERGE_RULES[:1], metavar="all|NAME,NAME", help=f"merge rules, of {', '.join(MERGE_RULES)}; default: {MERGE_RULES[0]}")
+    add_run_options(p)
+
+
+class Sweep(NamedTuple):
+    """One sub-command: what it is, examples, and its options."""
+
+    description: str
+    examples: str
+    add_options: Callable[[Parser], None]
+
+
+SWEEPS = {
+    "frontier": Sweep("R1 over the tolerance delta under every reading, and the deltas at which each structure has phantoms", FRONTIER_EXAMPLES, add_frontier),
+}
+
+
+def parser() -> Parser:
+    """Argument parser of all sweeps."""
+    p = Parser("python -m rc_hpc.sweep", __doc__, EXAMPLES, told=False)
+    sweeps = p.add_subparsers(dest="sweep", required=True, metavar="SWEEP", title="sweeps")
+    for name, sweep in SWEEPS.items():
+        sweep.add_options(sweeps.add_parser(name, help=sweep.description, description=f"{sweep.description}.", examples=sweep.examples))
+    return p
+
+
+def main(argv=None) -> int:
+    """Entry point; returns the exit code."""
+    argv = sys.argv[1:] if argv is None else list(argv)
+    from rc_hpc.parallel.launch import launcher_rank, limit_threads, run_guarded
+
+    if argv and argv[0] in ACTIONS:
+        if launcher_rank():
+            return int(Exit.CLEAN)  # one of many ranks: the first does it
+        from rc_hpc.drivers.maintenance import run_action
+
+        return guarded(run_action, "sweep", argv)
+    limit_threads()
+    return run_guarded(_run, argv)
+
+
+def _run(argv: list[str]) -> int:
+    args = parser().parse(argv)
+    from rc_hpc.drivers.sweeps import run_sweep
+
+    return run_sweep(args)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
