@@ -6,6 +6,11 @@ from pathlib import Path
 
 import pytest
 
+from rc_hpc.parallel.cache import prepare_numba_cache
+
+# Before any kernel is imported: all tests share the kernels compiled from these sources.
+prepare_numba_cache()
+
 
 def pytest_addoption(parser):
     parser.addoption("--slow", action="store_true", help="run the tests that take minutes")

@@ -1,0 +1,210 @@
+"""A run that dies or is told to stop, at any moment, and is gone on with gives what an undisturbed one gives."""
+
+import os
+import random
+import signal
+import time
+
+import pytest
+from census_cases import call, column, content, finish, fork, needs_mpi, run, small_crystals, start, wait_for, write_json
+
+from rc_hpc.errors import Exit, Status
+
+PACKED, CENSUS = "x.packed.h5", "x.h5"
+ARGS = ["-o", CENSUS, "--resume", "-q"]
+
+#: For a program of its own: the same as `slow_down` and `crash_on`.
+SLOW = "sys.path.insert(0, {tests!r}); import test_census_kills; test_census_kills.slow_down(0.04)"
+CRASH = "sys.path.insert(0, {tests!r}); import test_census_kills; test_census_kills.crash_on({id!r}, {stage!r})"
+
+
+def slow_down(seconds):
+    """Make every structure take time in both stages, so that a signal finds work under way."""
+    import rc_hpc.drivers.packing as packing
+    from rc_hpc.oracle.census import CensusOracle
+
+    def slowed(function):
+        def inner(*args, **more):
+            time.sleep(seconds)
+            return function(*args, **more)
+        return inner
+
+    packing.pack_structure = slowed(packing.pack_structure)
+    CensusOracle.run = slowed(CensusOracle.run)
+
+
+def slow_merge():
+    """Make the merge take long after it has begun its file."""
+    import rc_hpc.store.merge as merging
+
+    real = merging._run_pass
+    merging._run_pass = lambda *args: (real(*args), time.sleep(30))
+
+
+def crash_on(id_, output):
+    """Let native code crash whenever it is asked about one structure in the run that writes `output`."""
+    from rc_hpc.symmetry.recorder import FlightRecorder
+
+    real = FlightRecorder.call
+
+    def call(self, function, *args):
+        if self._note.endswith(id_.encode()) and self._paths[0].parents[1].name == f"{output}.parts":
+            return real(self, lambda *_: (os.kill(os.getpid(), signal.SIGSEGV), time.sleep(60)))
+        return real(self, function, *args)
+
+    FlightRecorder.call = call
+
+
+@pytest.fixture(scope="module")
+def base(tmp_path_factory):
+    """Folder with source.json and what an undisturbed run makes of it."""
+    folder = tmp_path_factory.mktemp("base")
+    write_json(folder / "source.json", small_crystals(32, 5, seed=8))
+    assert call("census", folder / "source.json", "-o", folder / "base.h5", "-q") == Exit.CLEAN
+    return folder
+
+
+def assert_same(base, folder):
+    """The work is whole, equal to the undisturbed one, and nothing else is left."""
+    assert content(folder / CENSUS) == content(base / "base.h5")
+    assert content(folder / PACKED) == content(base / "base.packed.h5")
+    assert not list(folder.glob(".*.tmp")) and not list(folder.glob("*.parts"))
+    assert call("census", "validate", folder / CENSUS) == Exit.CLEAN
+    assert call("pack", "validate", folder / PACKED) == Exit.CLEAN
+
+
+def parts(folder, output):
+    return {path.name for path in (folder / f"{output}.parts").glob("*.h5")}
+
+
+def kill(begin, folder, output, patience, early):
+    """Kill a job in the stage that writes `output`: at once or so, or after it has finished a part."""
+    before = parts(folder, output)
+    job = begin()
+    if not early:
+        assert wait_for(lambda: parts(folder, output) - before, job), finish(job)
+    time.sleep(patience.uniform(0, 0.25))
+    alive = job.poll() is None
+    os.killpg(job.pid, signal.SIGKILL)
+    finish(job)
+    assert alive and not (folder / output).exists(), "the run was over before it could be killed"
+
+
+def begin_forked(base, folder, rows):
+    return fork(folder, "census", [base / "source.json", *ARGS], lambda: slow_down(0.04), rows)
+
+
+def test_a_few_kills(base, tmp_path):
+    patience = random.Random(1)
+    for output in (PACKED, CENSUS):
+        for early in (False, True, False):
+            kill(lambda: begin_forked(base, tmp_path, 2), tmp_path, output, patience, early)
+    assert call("census", base / "source.json", "-o", tmp_path / CENSUS, "--resume", "-q") == Exit.CLEAN
+    assert_same(base, tmp_path)
+
+
+@pytest.mark.slow
+def test_many_kills(base, tmp_path):
+    patience = random.Random(2)
+    for output in (PACKED, CENSUS):
+        for _ in range(14):
+            kill(lambda: begin_forked(base, tmp_path, 1), tmp_path, output, patience, patience.random() < 0.4)
+    assert call("census", base / "source.json", "-o", tmp_path / CENSUS, "--resume", "-q") == Exit.CLEAN
+    assert_same(base, tmp_path)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kills", [pytest.param(10, marks=needs_mpi)])
+def test_many_kills_of_ranks(base, tmp_path, kills):
+    """`kills` in each stage; mpiexec and both ranks die together."""
+    patience = random.Random(3)
+    slow = SLOW.format(tests=os.path.dirname(__file__))
+
+    def begin():
+        return start(tmp_path, [base / "source.json", *ARGS], 2, patch=slow, rows=1)
+
+    for output in (PACKED, CENSUS):
+        for _ in range(kills):
+            kill(begin, tmp_path, output, patience, False)
+    code, _, err = run(tmp_path, [base / "source.json", *ARGS], 2)
+    assert code == 0, err
+    assert_same(base, tmp_path)
+
+
+@pytest.mark.parametrize("output", [PACKED, CENSUS])
+def test_a_kill_in_the_merge(base, tmp_path, output):
+    if output == CENSUS:
+        assert call("pack", base / "source.json", "-o", tmp_path / PACKED, "-q") == Exit.CLEAN
+    job = fork(tmp_path, "census", [base / "source.json", *ARGS], slow_merge)
+    assert wait_for(lambda: list(tmp_path.glob(f".{output}.*.tmp")), job), finish(job)
+    os.kill(job.pid, signal.SIGKILL)
+    finish(job)
+    assert list(tmp_path.glob(".*.tmp")) and not (tmp_path / output).exists()
+    assert call("census", base / "source.json", "-o", tmp_path / CENSUS, "--resume", "-q") == Exit.CLEAN
+    assert_same(base, tmp_path)
+
+
+@pytest.mark.parametrize("number, output", [(signal.SIGTERM, PACKED), (signal.SIGUSR1, CENSUS), (signal.SIGINT, CENSUS)])
+def test_a_signal_ends_a_run_in_good_order(base, tmp_path, number, output):
+    job = fork(tmp_path, "census", [base / "source.json", "-o", CENSUS], lambda: slow_down(0.04))
+    assert wait_for(lambda: parts(tmp_path, output), job), finish(job)
+    os.kill(job.pid, number)
+    code, out, err = finish(job)
+    assert code == Exit.CLEAN, err
+    assert f"{number.name} received" in err and "--resume goes on" in err
+    assert not (tmp_path / output).exists() and parts(tmp_path, output)
+    assert call("census", "status", tmp_path / output) == Exit.CLEAN
+    assert call("census", base / "source.json", "-o", tmp_path / CENSUS, "--resume", "-q") == Exit.CLEAN
+    assert_same(base, tmp_path)
+
+
+@pytest.mark.parametrize("number", [pytest.param(signal.SIGUSR1, marks=needs_mpi)])
+def test_a_signal_ends_all_ranks_in_good_order(base, tmp_path, number):
+    job = start(tmp_path, [base / "source.json", "-o", CENSUS], 2, patch=SLOW.format(tests=os.path.dirname(__file__)))
+    assert wait_for(lambda: parts(tmp_path, PACKED), job), finish(job)
+    os.kill(job.pid, number)
+    code, _, err = finish(job)
+    assert code == 0, err
+    assert err.count("--resume goes on") == 1
+    assert call("census", base / "source.json", "-o", tmp_path / CENSUS, "--resume", "-q") == Exit.CLEAN
+    assert_same(base, tmp_path)
+
+
+@pytest.mark.parametrize("output", [PACKED, CENSUS])
+def test_a_structure_that_crashes_native_code_twice_is_left_out(base, tmp_path, output):
+    victim = labelled_in_the_census(base)
+    args = [base / "source.json", *ARGS]
+    for _ in range(2):
+        code, _, err = finish(fork(tmp_path, "census", args, lambda: crash_on(victim, output)))
+        assert code == -signal.SIGSEGV, err
+        assert not (tmp_path / output).exists()
+    code, _, err = finish(fork(tmp_path, "census", args, lambda: crash_on(victim, output)))
+    assert code == Exit.FAILURES, err
+    check_left_out(base, tmp_path, victim)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("ranks", [pytest.param(2, marks=needs_mpi)])
+def test_a_rank_that_crashes_twice(base, tmp_path, ranks):
+    victim = labelled_in_the_census(base)
+    patch = CRASH.format(tests=os.path.dirname(__file__), id=victim, stage=CENSUS)
+    for _ in range(2):
+        assert run(tmp_path, [base / "source.json", *ARGS], ranks, patch=patch)[0] != 0
+    code, _, err = run(tmp_path, [base / "source.json", *ARGS], ranks, patch=patch)
+    assert code == Exit.FAILURES, err
+    check_left_out(base, tmp_path, victim)
+
+
+def labelled_in_the_census(base):
+    """Id of a structure of which not only the true cell, labelled before, is reconstructed."""
+    return min(id_ for id_, numbers in column(base / "base.h5", "cells/reconstruction").items() if numbers.max() > 0)
+
+
+def check_left_out(base, folder, victim):
+    """The victim has status crashed and a message; all others have their results."""
+    status = column(folder / CENSUS, "structures/status")
+    assert status.pop(victim) == Status.crashed
+    assert set(status.values()) == {Status.ok}
+    assert "crashed" in column(folder / CENSUS, "structures/message")[victim]
+    before, after = (column(path, "cells/space_group") for path in (base / "base.h5", folder / CENSUS))
+    assert all((before[id_] == after[id_]).all() for id_ in status)

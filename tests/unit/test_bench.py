@@ -1,0 +1,62 @@
+"""The measurements run, and the report reads what they write; no time is judged here."""
+
+import importlib
+import json
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+
+
+@pytest.fixture
+def bench(monkeypatch):
+    """The bench folder as a package."""
+    monkeypatch.syspath_prepend(str(ROOT))
+    return lambda name: importlib.import_module(f"bench.{name}")
+
+
+def test_kernel_and_report(bench, tmp_path, capsys):
+    arguments = ["--records", str(tmp_path), "kernel", "--prototypes", "--every", "1", "--limit", "3", "--rounds", "1", "--repeats", "1"]
+    assert bench("run").main(arguments) == 0
+    record = json.loads((tmp_path / "kernel.json").read_text(encoding="utf-8"))
+    assert len(record["structures"]) == 3
+    assert all(len(times) == 1 and min(times[0]) > 0 for row in record["structures"] for times in row["twin"].values())
+    text = (tmp_path / "kernel.json").read_text(encoding="utf-8")
+    assert str(ROOT) not in text and str(tmp_path) not in text
+    capsys.readouterr()
+    assert bench("report").main([str(tmp_path / "kernel.json")]) == 0
+    printed = capsys.readouterr().out
+    assert "3 structures (prototypes" in printed
+    for variant in record["compared"]:
+        assert f"| {variant}" in printed
+
+
+@pytest.mark.parametrize("command", ["census", "pack"])
+def test_the_stopwatch_finds_what_it_wraps(bench, command):
+    stages = bench("stages")
+    table = {"census": stages.CENSUS, "pack": stages.PACK}[command]
+    for place in [place for places in table.values() for place in places] + list(stages.WHOLE[command].values()):
+        module, _, path = place.partition(":")
+        found = importlib.import_module(module)
+        for name in path.split("."):
+            found = getattr(found, name)
+        assert callable(found), place
+
+
+def test_the_stopwatch_counts_no_second_twice(bench, monkeypatch):
+    now = [0.0]
+    stopwatch = bench("stages").Stopwatch
+    monkeypatch.setattr(stopwatch, "_now", lambda self: (now[0], 10 * now[0]))
+
+    def work(seconds):
+        now[0] += seconds
+
+    watch = stopwatch()
+    inner = watch.timed("inner", work)
+    outer = watch.spanned("whole", watch.timed("outer", lambda: (work(1), inner(2), work(4), inner(8))))
+    work(16)
+    outer()
+    rows = {row["stage"]: (row["cpu_s"], row["wall_s"], row["calls"]) for row in watch.stages()}
+    assert rows == {"outer": (5, 50, 1), "inner": (10, 100, 2), bench("stages").REST: (16, 160, 0)}
+    assert watch.whole["whole"] == [15, 150]
