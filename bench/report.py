@@ -1,0 +1,156 @@
+"""Markdown tables from the raw records: ``python bench/report.py [RECORD ...]``."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import math
+import sys
+from collections import defaultdict
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parents[1]))  # this checkout, however the program is started
+
+import numpy as np  # noqa: E402
+from tabulate import tabulate  # noqa: E402
+
+from bench.common import RECORDS, median  # noqa: E402
+
+#: Upper ends of the classes of cell size, atoms.
+BINS = (8, 16, 32, 64, 10**9)
+
+
+def table(rows: list[list], headers: list[str]) -> str:
+    """A Markdown table."""
+    return tabulate(rows, headers, tablefmt="pipe", disable_numparse=True)
+
+
+def kernel(record: dict) -> str:
+    """Ratios of the twin's time to the kernel's: in all, and by size of the cell."""
+    structures = record["structures"]
+    n_atoms = np.array([row["n_atoms"] for row in structures])
+    twins = {delta: np.array([median(row["twin"][delta]) for row in structures]) for delta in structures[0]["twin"]}
+    total, by_size = [], []
+    for name, delta in record["compared"].items():
+        twin = twins[delta]
+        own = np.array([median(row["kernel"][name]) for row in structures])
+        ratio, wall = twin.sum(axis=0) / own.sum(axis=0)
+        each = 1e3 * own[:, 0]
+        total.append([name, f"{1e3 * twin[:, 0].mean():.1f}", f"{each.mean():.3f}", f"{np.median(each):.3f}",
+                      f"{each.max():.2f}", f"{ratio:.0f}", f"{wall:.0f}"])
+        low = 0
+        for high in BINS:
+            inside = (n_atoms > low) & (n_atoms <= high)
+            if inside.any():
+                label = f"{low + 1} to {high}" if high < BINS[-1] else f"over {low}"
+                by_size.append([name, label, inside.sum(), f"{1e3 * twin[inside, 0].mean():.1f}", f"{each[inside].mean():.3f}",
+                                f"{twin[inside, 0].sum() / own[inside, 0].sum():.0f}"])
+            low = high
+    head = (f"{len(structures)} structures ({record['set']}, each {record['arguments']['every']}.), {record['subsets']} view subsets, "
+            f"{n_atoms.min()} to {n_atoms.max()} atoms; medians of the rounds, warm, milliseconds of CPU per structure.")
+    return "\n\n".join((
+        head,
+        table(total, ["kernel", "twin, mean", "kernel, mean", "kernel, median", "kernel, largest", "CPU ratio", "wall ratio"]),
+        table(by_size, ["kernel", "atoms", "structures", "twin, mean", "kernel, mean", "CPU ratio"]),
+    ))
+
+
+def _stages(runs: list[dict]) -> str:
+    """Medians over runs of each stage's time."""
+    found = defaultdict(list)
+    for one in runs:
+        for row in one["stages"]:
+            found[row["stage"]].append([row["cpu_s"], row["wall_s"], row["calls"]])
+    rows = [[name, *np.median(values, axis=0)] for name, values in found.items()]
+    whole = sum(row[1] for row in rows)
+    rows = [[name, f"{cpu:.3f}", f"{100 * cpu / whole:.1f}", f"{wall:.3f}", f"{calls:.0f}"] for name, cpu, wall, calls in sorted(rows, key=lambda row: -row[1])]
+    return table(rows, ["stage", "CPU s", "% of CPU", "wall s", "calls"])
+
+
+def end_to_end(record: dict) -> str:
+    """Stages of both commands, and the census against spglib."""
+    parts = [f"Structures: {record['set']}; one rank, medians of {len(record['rounds'])} rounds."]
+    if record["pack"]:
+        parts += ["Packing, one run:", _stages([record["pack"]])]
+    watched = [one["watched"] for one in record["rounds"]]
+    parts += ["Census of the packed file:", _stages(watched)]
+    rows = defaultdict(list)
+    for one in record["rounds"]:
+        calls = [row for row in one["watched"]["stages"] if row["stage"].startswith("spglib")]
+        made = np.array([sum(row[clock] for row in calls) for clock in ("cpu_s", "wall_s")])
+        true = np.array([one["true_cells"][clock] for clock in ("cpu_s", "wall_s")])
+        whole = {name: np.array(times) for name, times in one["watched"]["whole"].items()}
+        whole["command"] = np.array([one["watched"]["cpu_s"], one["watched"]["wall_s"]])
+        whole["command, plain"] = np.array([one["plain"]["cpu_s"], one["plain"]["wall_s"]])
+        for name, times in whole.items():
+            rows[name].append([*times, *(times / made), *(times / (made + true))])
+    names = {"batches": "batches alone", "run": "packed file to merged census", "command": "whole command, under the stopwatch",
+             "command, plain": "whole command, plain"}
+    lines = [[names[name], *(f"{value:.2f}" for value in np.median(values, axis=0))] for name, values in rows.items()]
+    parts += [
+        "Against spglib: of the calls made (the true cell's label comes packed), and of every distinct reconstruction once.",
+        table(lines, ["census", "CPU s", "wall s", "/ calls made, CPU", "wall", "/ every distinct one, CPU", "wall"]),
+    ]
+    return "\n\n".join(parts)
+
+
+def ranks(record: dict) -> str:
+    """Speed-up of the census by the number of ranks."""
+    counts = sorted({run["ranks"] for run in record["runs"]})
+    found = {
+        count: {
+            "whole command": median([[run["plain"]["cpu_s"], run["plain"]["wall_s"]] for run in record["runs"] if run["ranks"] == count]),
+            "packed file to merged census": median([run["whole"]["run"] for run in record["runs"] if run["ranks"] == count]),
+            "batches alone": median([run["whole"]["batches"] for run in record["runs"] if run["ranks"] == count]),
+        }
+        for count in counts
+    }
+    rows = [
+        [what, count, f"{times[0]:.2f}" if what == "whole command" else f"{times[0]:.2f} (rank 0)", f"{times[1]:.2f}",
+         f"{found[counts[0]][what][1] / times[1]:.2f}"]
+        for what in found[counts[0]] for count in counts for times in [found[count][what]]
+    ]
+    return "\n\n".join((f"Structures: {record['set']}; medians.", table(rows, ["census", "ranks", "CPU s", "wall s", "speed-up"])))
+
+
+def scaling(record: dict) -> str:
+    """Seconds and memory of big cells, and the exponents between them."""
+    sizes = sorted({row["n_atoms"] for row in record["cells"]})
+    rows, medians = [], []
+    for size in sizes:
+        runs = [row for row in record["cells"] if row["n_atoms"] == size]
+        cpu, wall = median([[row["cpu_s"], row["wall_s"]] for row in runs])
+        one = runs[0]
+        memory = np.median([row["peak_bytes"] - row["before_bytes"] for row in runs])
+        medians.append((size, cpu, one["candidates"]))
+        rows.append([f"{size}", f"{cpu:.2f}", f"{wall:.2f}", one["candidates"], f"{1e6 * cpu / one['candidates']:.2f}",
+                     f"{memory / 2**20:.0f}", f"{memory / size:.0f}", f"{memory / one['candidates']:.0f}"])
+    text = table(rows, ["atoms", "CPU s", "wall s", "candidates", "µs a candidate", "memory MiB", "bytes an atom", "bytes a candidate"])
+    (n_a, t_a, c_a), (n_b, t_b, c_b) = medians[0], medians[-1]
+    if n_a != n_b:
+        steps = math.log(n_b / n_a)
+        text += (f"\n\nExponents between {n_a} and {n_b} atoms: CPU {math.log(t_b / t_a) / steps:.2f}, "
+                 f"candidates {math.log(c_b / c_a) / steps:.2f}.")
+    return text
+
+
+def describe(record: dict) -> str:
+    """One record as Markdown."""
+    machine = (f"{record['date']}; {record['cpu']}, {record['cores']} cores, load {record['arguments']['load_before'][0]} before and "
+               f"{record['load'][0]} after; " + ", ".join(f"{name} {version}" for name, version in record["versions"].items()) + ".")
+    body = {"kernel": kernel, "end_to_end": end_to_end, "ranks": ranks, "scaling": scaling}[record["arguments"]["measurement"]](record)
+    return f"## {record['name']}\n\n{machine}\n\n{body}\n"
+
+
+def main(argv=None) -> int:
+    """Print all records, or those named."""
+    p = argparse.ArgumentParser(description=__doc__)
+    p.add_argument("records", nargs="*", type=Path, help="record files; default: all in bench/records")
+    args = p.parse_args(argv)
+    for path in args.records or sorted(RECORDS.glob("*.json")):
+        print(describe(json.loads(path.read_text(encoding="utf-8"))))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,60 @@
+"""One big cell through the kernel: seconds, candidates and memory, each size in a process of its own.
+
+Run as a program it measures one cell and prints JSON.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import resource
+import subprocess
+import sys
+
+from bench.common import ROOT, all_subsets, clocked
+
+SIZES = (20_000, 100_000)
+SPECIES = 10
+
+
+def measure(sizes=SIZES, delta: float = 0.01, delta_max: float = 0.01, seed: int = 1, rounds: int = 1) -> dict:
+    """Measure random cells of the given sizes, smallest and largest interleaved by round."""
+    rows = []
+    for _ in range(rounds):
+        for size in sizes:
+            command = [sys.executable, "-m", "bench.scaling", str(size), str(delta), str(delta_max), str(seed)]
+            done = subprocess.run(command, cwd=ROOT, check=True, stdout=subprocess.PIPE, text=True, env=os.environ)
+            rows.append(json.loads(done.stdout))
+    return {"cells": rows}
+
+
+def one(size: int, delta: float, delta_max: float, seed: int) -> dict:
+    """Seconds, candidates and peak memory of one cell, with the kernels loaded before."""
+    from rc_hpc.parallel.cache import prepare_numba_cache
+
+    prepare_numba_cache()
+    from rc_hpc.drivers.warm import warm
+    from rc_hpc.geometry.protocol import load_protocol
+    from rc_hpc.oracle.geometry import GeometricOracle
+    from rc_hpc.structures.synthetic import random_cell
+
+    warm()
+    structure, protocol = random_cell(size, SPECIES, seed), load_protocol("frozen")
+    positions = structure.frac @ structure.lattice
+    oracle = GeometricOracle(protocol, all_subsets(len(protocol.views)))
+    before = _peak()
+    (cpu, wall), found = clocked(lambda: oracle.run(positions, structure.numbers, delta, delta_max))
+    return {
+        "n_atoms": size, "n_species": SPECIES, "delta": delta, "delta_max": delta_max, "cpu_s": cpu, "wall_s": wall,
+        "candidates": int(found.candidates.gap.size), "reach": float(found.candidates.reach),
+        "n_recovered_full": int(found.n_recovered[-1]), "peak_bytes": _peak(), "before_bytes": before,
+    }
+
+
+def _peak() -> int:
+    unit = 1 if sys.platform == "darwin" else 1024
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit
+
+
+if __name__ == "__main__":
+    print(json.dumps(one(int(sys.argv[1]), float(sys.argv[2]), float(sys.argv[3]), int(sys.argv[4]))))

@@ -1,0 +1,166 @@
+"""Where a command's time goes: its functions wrapped from outside, by an exclusive stopwatch.
+
+Run as a program, alone or as an MPI rank: ``python -m bench.stages OUT census packed.h5 -o c.h5``
+runs that command of rc_hpc and writes the stages, as JSON, to OUT (rank 0 only).
+"""
+
+from __future__ import annotations
+
+import builtins
+import functools
+import importlib
+import json
+import sys
+import time
+from collections import defaultdict
+from pathlib import Path
+
+REST = "other Python of the command"
+IMPORTS = "imports"
+SPGLIB = "spglib"
+LOADING = "load compiled kernels"
+
+#: Stage: what is wrapped, as module:object. The innermost wrapped function that runs gets the time.
+CENSUS = {
+    "open the run": ("rc_hpc.drivers.rows:open_run",),
+    "read packed rows": (
+        "rc_hpc.store.reader:PackedReader.__init__", "rc_hpc.store.reader:PackedReader.read", "rc_hpc.store.reader:PackedReader.rows"),
+    "geometry: compiled kernels": tuple(f"rc_hpc.oracle.geometry:{name}" for name in (
+        "project", "image_points", "normal_heights", "count_candidates", "fill_candidates", "sort_in_space", "all_subsets")),
+    "geometry: Python around them": ("rc_hpc.oracle.geometry:GeometricOracle.run",),
+    "labels": ("rc_hpc.oracle.census:label_points",),
+    "columns of a structure": ("rc_hpc.oracle.census:CensusOracle.run", "rc_hpc.oracle.census:CensusOracle._labels"),
+    "fill batches": ("rc_hpc.drivers.rows:_Worker.__call__",),
+    "write parts": ("rc_hpc.store.parts:PartStore.write",),
+    "merge": ("rc_hpc.drivers.rows:merge_rows",),
+    LOADING: ("rc_hpc.drivers.warm:warm",),
+    "summary table": ("rc_hpc.tables:summary",),
+}
+PACK = {
+    "open the run": ("rc_hpc.drivers.packing:open_run",),
+    "list the source": ("rc_hpc.drivers.packing:Listing.measure",),
+    "read": ("rc_hpc.drivers.packing:_Worker._pack",),
+    "columns of a structure": ("rc_hpc.drivers.packing:pack_structure",),
+    "checks and distances": ("rc_hpc.oracle.pack:check_cell", "rc_hpc.oracle.pack:min_distances"),
+    "label": ("rc_hpc.oracle.pack:label_cell",),
+    "sweep": ("rc_hpc.oracle.pack:sweep",),
+    "conventional cell": ("rc_hpc.oracle.pack:conventional_cell",),
+    "fill batches": ("rc_hpc.drivers.packing:_Worker.__call__",),
+    "write parts": ("rc_hpc.store.parts:PartStore.write",),
+    "merge": ("rc_hpc.drivers.packing:merge_packed",),
+}
+#: Wall time of these as a whole, with all that runs inside.
+WHOLE = {
+    "census": {"run": "rc_hpc.drivers.census:run_census", "batches": "rc_hpc.drivers.rows:drive"},
+    "pack": {"run": "rc_hpc.drivers.packing:run_packing", "batches": "rc_hpc.drivers.packing:drive"},
+}
+
+
+class Stopwatch:
+    """Exclusive times by stage: what a wrapped function calls is not counted to it again."""
+
+    def __init__(self):
+        self.stack = [REST]
+        self.times = defaultdict(lambda: [0.0, 0.0, 0])
+        self.whole: dict[str, list[float]] = {}
+        self._last = self._now()
+
+    @staticmethod
+    def _now() -> tuple[float, float]:
+        return time.process_time(), time.perf_counter()
+
+    def _switch(self) -> None:
+        """Give the time since the last switch to the stage that ran."""
+        now = self._now()
+        entry = self.times[self.stack[-1]]
+        entry[0] += now[0] - self._last[0]
+        entry[1] += now[1] - self._last[1]
+        self._last = now
+
+    def timed(self, stage: str, function):
+        """`function`, its time given to `stage`; spglib's to the stage it is called from."""
+        @functools.wraps(function)
+        def wrapper(*args, **kwargs):
+            if LOADING in self.stack:  # what is called there belongs to it
+                return function(*args, **kwargs)
+            self._switch()
+            name = stage if stage != SPGLIB else f"{SPGLIB} in {self.stack[-1]}"
+            self.stack.append(name)
+            self.times[name][2] += 1
+            try:
+                return function(*args, **kwargs)
+            finally:
+                self._switch()
+                self.stack.pop()
+
+        return wrapper
+
+    def spanned(self, name: str, function):
+        """`function`, its whole [CPU s, wall s] kept under `name`."""
+        @functools.wraps(function)
+        def wrapper(*args, **kwargs):
+            before = self._now()
+            try:
+                return function(*args, **kwargs)
+            finally:
+                self.whole[name] = [after - start for after, start in zip(self._now(), before, strict=True)]
+
+        return wrapper
+
+    def stages(self) -> list[dict]:
+        """Stages with their CPU and wall seconds, longest first."""
+        self._switch()
+        rows = [{"stage": name, "cpu_s": cpu, "wall_s": wall, "calls": calls} for name, (cpu, wall, calls) in self.times.items()]
+        return sorted(rows, key=lambda row: -row["wall_s"])
+
+
+def _wrap(where: str, wrapper) -> None:
+    module, _, path = where.partition(":")
+    *owners, name = path.split(".")
+    owner = functools.reduce(getattr, owners, importlib.import_module(module))
+    setattr(owner, name, wrapper(getattr(owner, name)))
+
+
+def _time_imports(watch: Stopwatch) -> None:
+    """Give the time of import statements that load something to a stage of their own."""
+    plain = builtins.__import__
+
+    def importing(name, globals=None, locals=None, fromlist=(), level=0):
+        if IMPORTS in watch.stack or level or name in sys.modules:
+            return plain(name, globals, locals, fromlist, level)
+        return watch.timed(IMPORTS, plain)(name, globals, locals, fromlist, level)
+
+    builtins.__import__ = importing
+
+
+def instrument(command: str, watch: Stopwatch) -> None:
+    """Import the command's modules and wrap its functions."""
+    from rc_hpc.parallel.cache import prepare_numba_cache
+
+    prepare_numba_cache()  # before the kernels are imported: they look for their cache then
+    _time_imports(watch)
+    for stage, places in (CENSUS if command == "census" else PACK).items():
+        for place in places:
+            _wrap(place, functools.partial(watch.timed, stage))
+    _wrap("spglib:get_symmetry_dataset", functools.partial(watch.timed, SPGLIB))
+    for name, place in WHOLE[command].items():
+        _wrap(place, functools.partial(watch.spanned, name))
+
+
+def main(argv: list[str]) -> int:
+    """Run a command under the stopwatch."""
+    born = time.process_time()
+    out, command, *rest = argv
+    watch = Stopwatch()
+    instrument(command, watch)
+    code = importlib.import_module(f"rc_hpc.{command}").main(rest)
+    from rc_hpc.parallel.launch import launcher_rank
+
+    if launcher_rank() == 0:
+        found = {"stages": watch.stages(), "whole": watch.whole, "before_cpu_s": born}
+        Path(out).write_text(json.dumps(found), encoding="utf-8")
+    return code
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
