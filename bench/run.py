@@ -29,6 +29,7 @@ def parser() -> argparse.ArgumentParser:
     end_to_end = commands.add_parser("end_to_end", help="stages of pack and census, and the census against its spglib calls")
     ranks = commands.add_parser("ranks", help="the census by 1 and 2 ranks")
     ranks.add_argument("--counts", type=int, nargs="+", default=[1, 2], help="numbers of ranks; default: 1 2")
+    ranks.add_argument("--label-every", action="store_true", help="ten times the work from the same file: label every reconstruction")
     for p_file in (end_to_end, ranks):
         p_file.add_argument("--packed", type=Path, help="a packed file; default: the released structures, else the prototypes, packed first")
         p_file.add_argument("--evaluation", action="store_true", help="only the 210 evaluation structures")

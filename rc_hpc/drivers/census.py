@@ -14,6 +14,8 @@ from rc_hpc.parallel.run import Totals
 from rc_hpc.parallel.signals import StopSignal
 from rc_hpc.store.schema import CENSUS
 
+#: Time of a structure whose every reconstruction is labelled, beside one with its few distinct ones.
+LABEL_EVERY = 10.0
 
 def run_census(comm: Comm, packed: Path, protocol: Protocol, options: CensusOptions, run: RunOptions, stop: StopSignal) -> Totals | None:
     """Census of a packed file; all ranks together.
@@ -32,7 +34,8 @@ def run_census(comm: Comm, packed: Path, protocol: Protocol, options: CensusOpti
 
         return compute
 
-    return run_rows(comm, packed, Job(CENSUS, options, dims_of(options), statics, prepare), run, stop)
+    weight = LABEL_EVERY if options.label_every else 1.0
+    return run_rows(comm, packed, Job(CENSUS, options, dims_of(options), statics, prepare, weight), run, stop)
 
 
 def merge_census(output: Path, partial: bool = False) -> str:

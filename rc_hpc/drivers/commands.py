@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 import os
 import sys
 import time
@@ -26,6 +27,8 @@ from rc_hpc.parallel.signals import StopSignal
 HDF5 = (".h5", ".hdf5")
 #: More subsets than this are asked for by mistake rather than on purpose.
 MANY_SUBSETS = 2048
+#: Copies of a cell in a tiling at most: more is meant for one axis, or by nobody.
+MANY_CELLS = 4096
 #: Predicted time of packing a structure, s.
 PACKING_S = 0.05
 
@@ -132,6 +135,8 @@ def cameras(args):
 def census_options(args):
     """Census options and protocol of the arguments."""
     protocol, subsets = cameras(args)
+    if math.prod(protocol.tiling) > MANY_CELLS:
+        raise UsageError(f"tiling {'x'.join(map(str, protocol.tiling))} repeats each cell {math.prod(protocol.tiling)} times: {MANY_CELLS} is the most")
     if args.max_candidates < 1:
         raise UsageError(f"--max-candidates must be at least 1, not {args.max_candidates}")
     delta_max = args.delta_max if args.delta_max is not None else max(args.delta, constants.DELTA_MAX)

@@ -100,7 +100,12 @@ def merge_by_image_points(live, worst, keep, nearest, views, kappas, zero):
     taken = np.zeros(live.size, np.bool_)
     for m in range(count):
         taken[chosen[m]] = True
-    return np.flatnonzero(taken)
+    count = 0
+    for k in range(live.size):
+        if taken[k]:
+            chosen[count] = k
+            count += 1
+    return chosen[:count]
 
 
 @njit(cache=True)

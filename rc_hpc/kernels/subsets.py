@@ -59,16 +59,22 @@ def reconstruct(live, rule, views, pair, kappa, species, met, position, height, 
         else:
             order = best_first(worst, kappas, zero)
         leader, leaders = clusters(live, order, species, position, height, delta, rule == FIRST)
-    chosen = live[leaders]
+        leaders = np.sort(leaders)
+    chosen = np.empty(leaders.size, np.int64)
+    moved, heights, when = np.empty((leaders.size, 3)), np.empty(leaders.size), np.empty(leaders.size, np.int64)
+    for m in range(leaders.size):
+        c = live[leaders[m]]
+        chosen[m], heights[m], when[m] = c, height[c], met[c]
+        moved[m, 0], moved[m, 1], moved[m, 2] = position[c, 0], position[c, 1], position[c, 2]
     starts = species_starts(species, chosen, n_species)
-    if rule == MEAN:
-        moved = cluster_means(live, leader, leaders, position)
-    elif rule == LEAST_SQUARES:
-        moved = least_squares(chosen, nearest, views, points, rotations, inverse)
-    else:
-        moved = position[chosen]
-    moved, heights, order = sort_in_space(moved, starts)
-    return moved, heights, met[chosen[order]], starts
+    if rule == MEAN or rule == LEAST_SQUARES:
+        if rule == MEAN:
+            moved = cluster_means(live, leader, leaders, position)
+        else:
+            moved = least_squares(chosen, nearest, views, points, rotations, inverse)
+        moved, heights, order = sort_in_space(moved, starts)
+        when = when[order]
+    return moved, heights, when, starts
 
 
 @njit(cache=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 
@@ -97,11 +98,27 @@ class Reconstructions:
     phantom_delta_exact: np.ndarray
     point_error: np.ndarray
     atom_error: np.ndarray
-    cells: list[tuple[np.ndarray, np.ndarray]]
+    set_starts: np.ndarray
+    set_points: np.ndarray
+    set_met: np.ndarray
     cell_numbers: np.ndarray
     phantoms: np.ndarray
     candidates: Candidates
     numbers: np.ndarray
+    by_atom: bool
+
+    @cached_property
+    def cells(self) -> list[tuple[np.ndarray, np.ndarray]]:
+        """The point sets, each as atomic numbers (M,) and positions (M, 3), Å."""
+        cells = []
+        for bounds in self.set_starts:
+            rows, sizes = slice(bounds[0], bounds[-1]), np.diff(bounds)
+            numbers, points = np.repeat(self.numbers, sizes), self.set_points[rows]
+            if self.by_atom:
+                ranks = np.lexsort((self.set_met[rows], np.repeat(np.arange(sizes.size), sizes)))
+                numbers, points = numbers[ranks], points[ranks]
+            cells.append((numbers, points))
+        return cells
 
 
 class GeometricOracle:
@@ -154,8 +171,8 @@ class GeometricOracle:
         """
         numbers = np.asarray(numbers)
         order = np.argsort(numbers, kind="stable")
-        starts = np.concatenate(([0], np.flatnonzero(np.diff(numbers[order])) + 1, [len(order)]))
-        if self.by_atom:  # species in the order in which the cell lists them
+        starts = np.concatenate((np.flatnonzero(np.diff(numbers[order], prepend=-1)), [len(order)]))
+        if self.by_atom and len(order):  # species in the order in which the cell lists them
             blocks = np.split(order, starts[1:-1])
             blocks.sort(key=lambda block: block[0])
             order = np.concatenate(blocks)
@@ -208,17 +225,9 @@ class GeometricOracle:
             c.residual, c.nearest, c.distance, self.frames.views, self.frames.kappa, found.points, self.rotations,
             found.atoms, found.heights, found.order, starts,
         )
-        cells = []
-        for bounds in set_starts:
-            rows = slice(bounds[0], bounds[-1])
-            cell = np.repeat(kinds, np.diff(bounds)), set_points[rows]
-            if self.by_atom:
-                ranks = np.lexsort((set_met[rows], np.repeat(np.arange(kinds.size), np.diff(bounds))))
-                cell = cell[0][ranks], cell[1][ranks]
-            cells.append(cell)
         return Reconstructions(
             n_recovered, n_phantoms, n_exact, reconstruction, entry, phantom_delta, phantom_delta_exact,
-            point_error, atom_error, cells, set_numbers, phantoms, c, kinds,
+            point_error, atom_error, set_starts, set_points, set_met, set_numbers, phantoms, c, kinds, self.by_atom,
         )
 
     def steps(self, found: Enumeration, deltas) -> np.ndarray:

@@ -52,14 +52,16 @@ class NoiseReading:
         Of ESTIMATORS. With a pair, delta decides what is an atom. With all views every
         centroid is used exactly once and delta is only where the matching starts.
     merge
-        Merge rule of the pair estimators.
+        Merge rule of the pair estimators. Not `dominance` by default: it keeps what equal
+        images tie, and noise breaks every tie.
     labeller
         Of LABELLERS. `statistical` tests symmetries against the covariance of the estimated
         positions (`rc_hpc.symmetry.statistical`); `distance` asks spglib at
-        ``symprec = max(tau, sqrt(2 q) g sigma)`` with g the largest standard deviation of a
-        position per sigma and q the value that the 3-dimensional chi-square of the worst of
-        n atoms exceeds in one crystal out of twenty. The rule `record` has its own:
-        ``min(0.25, max(0.01, 6 rmsd))``, rmsd against the true positions.
+        ``symprec = max(tau, 2 sqrt(q) g sigma)``: g is the largest standard deviation of a
+        position per sigma, q what the chi-square (3) of the worst of n atoms exceeds in one
+        crystal of a thousand, and 2 stands for the errors of four atoms: one, its image, and
+        the two that fix the translation. The rule `record` has its own symprec,
+        ``min(0.25, max(0.01, 6 rmsd))`` with rmsd against the true positions.
     tau, angle_tolerance
         Tolerances of the label, Å and degrees.
     level
@@ -68,7 +70,7 @@ class NoiseReading:
 
     rule: str = RULES[0]
     estimator: str = ESTIMATORS[0]
-    merge: str = MERGE_RULES[0]
+    merge: str = "best-residual"
     labeller: str = LABELLERS[0]
     tau: float = TAU
     angle_tolerance: float = ANGLE_TOLERANCE
@@ -289,7 +291,7 @@ class NoisyOracle:
         from scipy.stats import chi2
 
         gain = np.sqrt(np.linalg.eigvalsh(self.covariance)[-1])
-        return max(self.reading.tau, float(np.sqrt(2 * chi2.isf(0.05 / n_atoms, 3)) * gain * sigma))
+        return max(self.reading.tau, float(2 * np.sqrt(chi2.isf(1e-3 / n_atoms, 3)) * gain * sigma))
 
     def _label(self, lattice, numbers, positions, symprec) -> int:
         found, _ = label_cell(

@@ -124,10 +124,12 @@ def warm_once_per_node(comm: Comm, warm: Callable[[], object]) -> None:
     warm
         Runs every kernel once on small input.
     """
+    folder = prepare_numba_cache()
+    if comm.rank == 0 and not any(folder.iterdir()):
+        log.warning("compiling the kernels, once for this version and machine: about half a minute")
     if comm.size == 1:
         warm()
         return
-    folder = prepare_numba_cache()
     first = comm.node_rank() == 0
     token = None
     if comm.rank == 0:

@@ -19,6 +19,8 @@ from rc_hpc.store.schema import TEXT, Column
 CHUNK_BYTES = 1 << 17
 #: Rows of a chunk at most; every smaller chunk divides it, so blocks of it are whole chunks.
 CHUNK_ROWS = 1 << 13
+#: The fastest: level 4 took a third of the merge for 5 % less file.
+GZIP_LEVEL = 1
 #: Dimension of the main rows.
 MAIN_DIM = "structure"
 # netCDF-4's mark of a scale that only gives a length.
@@ -55,7 +57,7 @@ def create(h5: h5py.File, path: str, column: Column, shape: tuple[int, ...]) -> 
         row = dtype.itemsize * int(np.prod(shape[1:], dtype=np.int64))
         rows = min(CHUNK_ROWS, 1 << max(0, (CHUNK_BYTES // row).bit_length() - 1))
         chunks = (min(rows, shape[0]), *shape[1:])
-        storage = {"chunks": chunks, "compression": "gzip", "compression_opts": 4, "shuffle": True}
+        storage = {"chunks": chunks, "compression": "gzip", "compression_opts": GZIP_LEVEL, "shuffle": True}
     dataset = h5.create_dataset(path, shape=shape, dtype=h5_dtype(column), track_times=False, **storage)
     dataset.attrs["units"] = column.unit
     dataset.attrs["description"] = column.description

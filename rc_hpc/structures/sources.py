@@ -51,8 +51,8 @@ def iter_items(sources: Sequence[str], *, format: str | None = None, seed: int =
     """
     if format is not None and format not in FORMATS:
         raise UsageError(f"there is no format {format!r}; choose one of {', '.join(FORMATS)}")
-    if seed < 0:
-        raise UsageError(f"--seed {seed}: give 0 or more")
+    if not 0 <= seed < 1 << 63:
+        raise UsageError(f"--seed {seed}: give a whole number from 0 to {(1 << 63) - 1}")
     names = Counter(Path(source).name for source in sources)
     listings = [_listing(str(source), format, seed, names) for source in sources]
     return (item for listing in listings for item in listing())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import faulthandler
 import json
 import os
@@ -77,7 +78,9 @@ class FlightRecorder:
             return
         faulthandler.disable()
         if self._was_enabled:
-            faulthandler.enable()
+            # a standard error without a descriptor, as notebooks have, cannot take the reports
+            with contextlib.suppress(AttributeError, OSError, RuntimeError, ValueError):
+                faulthandler.enable()
         self._fault.close()
         os.close(self._flight)
         for path in self._paths:

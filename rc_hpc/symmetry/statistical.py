@@ -18,7 +18,8 @@ from rc_hpc.constants import ANGLE_TOLERANCE, NUMERICAL_ZERO, TAU
 from rc_hpc.kernels.operations import generated_group, possible_operations
 from rc_hpc.symmetry.guard import check_arrays, spglib_raises
 
-#: Chance with which a true symmetry is refused at each test.
+#: Nominal chance with which a true symmetry is refused at each test. Small, because a crystal
+#: is tested several times, the easiest enlargement first, and loses its system if one fails.
 LEVEL = 1e-4
 #: Standard deviations that tau counts for next to the errors of the atoms.
 _SPAN = 3.0
@@ -187,7 +188,7 @@ def symmetrised(lattice, frac, numbers, covariance, tau=TAU, angle_tolerance=ANG
 
 @lru_cache(maxsize=1 << 14)
 def _quantile(freedom: int, level: float) -> float:
-    """Value that chi-square exceeds with probability `level`; 0 without freedom."""
+    """Value that chi-square exceeds with probability `level`; rounding's share without freedom."""
     from scipy.stats import chi2
 
-    return float(chi2.isf(level, freedom)) if freedom > 0 else 0.0
+    return float(chi2.isf(level, freedom)) if freedom > 0 else 1e-6

@@ -160,7 +160,7 @@ def run(folder, args, ranks=1, **more):
     return finish(start(folder, args, ranks, **more))
 
 
-def wait_for(condition, job, timeout=120):
+def wait_for(condition, job, timeout=240):
     """Wait until `condition()` holds or the job has ended; whether it holds."""
     limit = time.monotonic() + timeout
     while not condition():

@@ -14,7 +14,7 @@ PACKED, CENSUS = "x.packed.h5", "x.h5"
 ARGS = ["-o", CENSUS, "--resume", "-q"]
 
 #: For a program of its own: the same as `slow_down` and `crash_on`.
-SLOW = "sys.path.insert(0, {tests!r}); import test_census_kills; test_census_kills.slow_down(0.04)"
+SLOW = "sys.path.insert(0, {tests!r}); import test_census_kills; test_census_kills.slow_down({seconds})"
 CRASH = "sys.path.insert(0, {tests!r}); import test_census_kills; test_census_kills.crash_on({id!r}, {stage!r})"
 
 
@@ -58,8 +58,17 @@ def crash_on(id_, output):
 @pytest.fixture(scope="module")
 def base(tmp_path_factory):
     """Folder with source.json and what an undisturbed run makes of it."""
-    folder = tmp_path_factory.mktemp("base")
-    write_json(folder / "source.json", small_crystals(32, 5, seed=8))
+    return undisturbed(tmp_path_factory.mktemp("base"), 20)
+
+
+@pytest.fixture(scope="module")
+def large(tmp_path_factory):
+    """The same with more structures."""
+    return undisturbed(tmp_path_factory.mktemp("large"), 48)
+
+
+def undisturbed(folder, count):
+    write_json(folder / "source.json", small_crystals(count, 5, seed=8))
     assert call("census", folder / "source.json", "-o", folder / "base.h5", "-q") == Exit.CLEAN
     return folder
 
@@ -77,58 +86,58 @@ def parts(folder, output):
     return {path.name for path in (folder / f"{output}.parts").glob("*.h5")}
 
 
-def kill(begin, folder, output, patience, early):
-    """Kill a job in the stage that writes `output`: at once or so, or after it has finished a part."""
+def kill(begin, folder, output, wait, early):
+    """Kill a job in the stage that writes `output`, `wait` s after its start or after it has finished a part."""
     before = parts(folder, output)
     job = begin()
     if not early:
         assert wait_for(lambda: parts(folder, output) - before, job), finish(job)
-    time.sleep(patience.uniform(0, 0.25))
+    time.sleep(wait)
     alive = job.poll() is None
     os.killpg(job.pid, signal.SIGKILL)
     finish(job)
     assert alive and not (folder / output).exists(), "the run was over before it could be killed"
 
 
-def begin_forked(base, folder, rows):
-    return fork(folder, "census", [base / "source.json", *ARGS], lambda: slow_down(0.04), rows)
+def kill_often(base, folder, kills, seconds, rows, seed):
+    """`kills` in each stage, a third of them at once or so; then a run that nobody disturbs."""
+    luck = random.Random(seed)
+
+    def begin():
+        return fork(folder, "census", [base / "source.json", *ARGS], lambda: slow_down(seconds), rows)
+
+    for output in (PACKED, CENSUS):
+        for number in range(kills):
+            kill(begin, folder, output, luck.uniform(0, 0.25), number % 3 == 1)
+    assert call("census", base / "source.json", "-o", folder / CENSUS, "--resume", "-q") == Exit.CLEAN
+    assert_same(base, folder)
 
 
 def test_a_few_kills(base, tmp_path):
-    patience = random.Random(1)
-    for output in (PACKED, CENSUS):
-        for early in (False, True, False):
-            kill(lambda: begin_forked(base, tmp_path, 2), tmp_path, output, patience, early)
-    assert call("census", base / "source.json", "-o", tmp_path / CENSUS, "--resume", "-q") == Exit.CLEAN
-    assert_same(base, tmp_path)
+    kill_often(base, tmp_path, 3, 0.05, 2, seed=1)
 
 
 @pytest.mark.slow
-def test_many_kills(base, tmp_path):
-    patience = random.Random(2)
-    for output in (PACKED, CENSUS):
-        for _ in range(14):
-            kill(lambda: begin_forked(base, tmp_path, 1), tmp_path, output, patience, patience.random() < 0.4)
-    assert call("census", base / "source.json", "-o", tmp_path / CENSUS, "--resume", "-q") == Exit.CLEAN
-    assert_same(base, tmp_path)
+def test_many_kills(large, tmp_path):
+    kill_often(large, tmp_path, 14, 0.1, 1, seed=2)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("kills", [pytest.param(10, marks=needs_mpi)])
-def test_many_kills_of_ranks(base, tmp_path, kills):
+def test_many_kills_of_ranks(large, tmp_path, kills):
     """`kills` in each stage; mpiexec and both ranks die together."""
-    patience = random.Random(3)
-    slow = SLOW.format(tests=os.path.dirname(__file__))
+    luck = random.Random(3)
+    slow = SLOW.format(tests=os.path.dirname(__file__), seconds=0.1)
 
     def begin():
-        return start(tmp_path, [base / "source.json", *ARGS], 2, patch=slow, rows=1)
+        return start(tmp_path, [large / "source.json", *ARGS], 2, patch=slow, rows=1)
 
     for output in (PACKED, CENSUS):
         for _ in range(kills):
-            kill(begin, tmp_path, output, patience, False)
-    code, _, err = run(tmp_path, [base / "source.json", *ARGS], 2)
+            kill(begin, tmp_path, output, luck.uniform(0, 0.2), early=False)
+    code, _, err = run(tmp_path, [large / "source.json", *ARGS], 2)
     assert code == 0, err
-    assert_same(base, tmp_path)
+    assert_same(large, tmp_path)
 
 
 @pytest.mark.parametrize("output", [PACKED, CENSUS])
@@ -146,7 +155,7 @@ def test_a_kill_in_the_merge(base, tmp_path, output):
 
 @pytest.mark.parametrize("number, output", [(signal.SIGTERM, PACKED), (signal.SIGUSR1, CENSUS), (signal.SIGINT, CENSUS)])
 def test_a_signal_ends_a_run_in_good_order(base, tmp_path, number, output):
-    job = fork(tmp_path, "census", [base / "source.json", "-o", CENSUS], lambda: slow_down(0.04))
+    job = fork(tmp_path, "census", [base / "source.json", "-o", CENSUS], lambda: slow_down(0.05))
     assert wait_for(lambda: parts(tmp_path, output), job), finish(job)
     os.kill(job.pid, number)
     code, out, err = finish(job)
@@ -160,7 +169,7 @@ def test_a_signal_ends_a_run_in_good_order(base, tmp_path, number, output):
 
 @pytest.mark.parametrize("number", [pytest.param(signal.SIGUSR1, marks=needs_mpi)])
 def test_a_signal_ends_all_ranks_in_good_order(base, tmp_path, number):
-    job = start(tmp_path, [base / "source.json", "-o", CENSUS], 2, patch=SLOW.format(tests=os.path.dirname(__file__)))
+    job = start(tmp_path, [base / "source.json", "-o", CENSUS], 2, patch=SLOW.format(tests=os.path.dirname(__file__), seconds=0.05))
     assert wait_for(lambda: parts(tmp_path, PACKED), job), finish(job)
     os.kill(job.pid, number)
     code, _, err = finish(job)

@@ -13,7 +13,7 @@ from rc_hpc.errors import Exit, Status
 
 @pytest.fixture(scope="module")
 def crystals():
-    return small_crystals()
+    return small_crystals(16, 5)
 
 
 @pytest.fixture(scope="module")

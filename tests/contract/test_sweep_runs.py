@@ -3,7 +3,15 @@
 import h5py
 import numpy as np
 import pytest
-from census_cases import call, column, content, needs_mpi, run, small_crystals, write_json
+from census_cases import (
+    call,
+    column,
+    content,
+    needs_mpi,
+    run,
+    small_crystals,
+    write_json,
+)
 
 from rc_hpc.errors import Exit
 from rc_hpc.store.frontiers import count_frontier

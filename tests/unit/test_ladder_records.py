@@ -245,8 +245,9 @@ def test_cue_strata_and_contrasts(cells, expected):
         assert contrast.loc[stratum, ["first", "second", "only_second", "only_first"]].tolist() == [older, newer, newer_only, older_only]
         assert contrast.loc[stratum, "p"] == pytest.approx(p, rel=1e-3)
         if key != "all":
-            assert contrast.loc[stratum, "headroom_R1^0.15"] == pytest.approx(record["headroom_R1_015"][key], abs=5e-5)
-            assert contrast.loc[stratum, "headroom_R1"] == pytest.approx(record["headroom_exact"][key], abs=5e-5)
+            # the record divides accuracies rounded to four decimals
+            assert contrast.loc[stratum, "headroom_R1^0.15"] == pytest.approx(record["headroom_R1_015"][key], abs=2e-4)
+            assert contrast.loc[stratum, "headroom_R1"] == pytest.approx(record["headroom_exact"][key], abs=2e-4)
 
 
 @slow

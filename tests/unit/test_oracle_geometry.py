@@ -11,9 +11,9 @@ from rc_hpc.constants import CENSUS_ZERO, NUMERICAL_ZERO
 from rc_hpc.errors import Status, StructureError
 from rc_hpc.geometry.cameras import rotation_from_direction
 from rc_hpc.geometry.protocol import Protocol, parse_subsets
+from rc_hpc.options import ENUMERATIONS, MERGE_RULES
 from rc_hpc.oracle import geometry
 from rc_hpc.oracle.geometry import GeometricOracle
-from rc_hpc.options import ENUMERATIONS, MERGE_RULES
 from rc_hpc.structures.synthetic import random_cell
 
 few = settings(max_examples=25, deadline=None)

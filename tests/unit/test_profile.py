@@ -2,19 +2,21 @@
 
 import itertools
 
+import naive
 import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from oracle_cases import FACING, FROZEN, OFF_AXIS, cells, same_cells
 
-import naive
 from rc_hpc.constants import CENSUS_ZERO, NUMERICAL_ZERO
 from rc_hpc.geometry.protocol import parse_subsets
 from rc_hpc.kernels.profile import union
 from rc_hpc.oracle.geometry import GeometricOracle
 from rc_hpc.structures.sources import iter_items
 
+#: Up to where profiles are followed, Å: no length of the cells, at which rounding would decide.
+REACH = 0.4731
 LENGTH = st.floats(0, 1).map(lambda x: round(x, 2))
 SLOWLY = settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
 
@@ -60,10 +62,10 @@ def test_profile_is_presence_at_random_deltas(protocol, cell, seed):
     positions, numbers = cell
     subsets = parse_subsets("all", protocol.views)
     oracle = GeometricOracle(protocol, subsets)
-    found = oracle.enumerate(positions, numbers, 0.5, 0.5)
+    found = oracle.enumerate(positions, numbers, REACH, REACH)
     by_acceptance, exact = oracle.profile(found), oracle.profile(found, CENSUS_ZERO)
     rng = np.random.default_rng(seed)
-    deltas = rng.uniform(1e-6, 0.5, 20)
+    deltas = rng.uniform(1e-6, REACH, 20)
     points = [oracle.at_delta(found, delta) for delta in deltas]
     for k, subset in enumerate(subsets):
         brute = brute_intervals(positions, numbers, protocol, subset)
@@ -74,7 +76,7 @@ def test_profile_is_presence_at_random_deltas(protocol, cell, seed):
             assert (low[1:] > high[:-1]).all()
             np.testing.assert_array_equal(holds(low, high, deltas), holds(lower, upper, deltas))
             np.testing.assert_array_equal(holds(low, high, deltas), np.array(counts) > 0)
-            smallest = lower[lower <= 0.5].min(initial=np.inf)
+            smallest = lower[lower <= REACH].min(initial=np.inf)
             assert low[:1].tolist() == pytest.approx([smallest] if smallest < np.inf else [], abs=NUMERICAL_ZERO)
 
 

@@ -1,0 +1,196 @@
+"""Reading noisy centroids: correspondence, estimators, random numbers and tolerance rules."""
+
+import itertools
+
+import numpy as np
+import pytest
+
+from rc_hpc.errors import UsageError
+from rc_hpc.geometry.pairs import least_squares_inverse, pair_frames
+from rc_hpc.geometry.protocol import Protocol, load_protocol
+from rc_hpc.oracle.census import PackedCell
+from rc_hpc.oracle.correspondence import correspond
+from rc_hpc.oracle.noise import (
+    ESTIMATORS,
+    LABELLERS,
+    RECORD,
+    RULES,
+    NoiseReading,
+    NoisyOracle,
+    counter_draws,
+    delta_of,
+    read_cells,
+    shared_draws,
+)
+
+pytestmark = pytest.mark.filterwarnings("ignore:Set OLD_ERROR_HANDLING")
+
+FROZEN, OFF_AXIS = load_protocol("frozen"), load_protocol("off-axis")
+SALT = np.array([[0, 0, 0], [0, .5, .5], [.5, 0, .5], [.5, .5, 0], [.5, 0, 0], [0, .5, 0], [0, 0, .5], [.5, .5, .5]])
+
+
+def salt(id="salt"):
+    return PackedCell(id, 5.6 * np.eye(3), 5.6 * SALT, np.repeat([11, 17], 4), 225, 225, 3.96)
+
+
+def images(positions, protocol, sigma, seed):
+    exact = np.stack([(positions @ r)[:, :2] for r in protocol.rotations])
+    return exact + sigma * np.random.default_rng(seed).standard_normal(exact.shape)
+
+
+def matched(points, protocol, reach):
+    frames, inverse = pair_frames(protocol), least_squares_inverse(protocol, [tuple(range(len(points)))])[0]
+    return correspond(points, protocol.rotations, inverse, frames, reach)
+
+
+# ------------------------------------------------------------------ correspondence
+
+
+@pytest.mark.parametrize("sigma", [0.0, 0.05, 0.3])
+@pytest.mark.parametrize("protocol", [FROZEN, OFF_AXIS], ids=lambda p: p.name)
+def test_every_centroid_is_used_once_and_the_misfit_is_no_larger_than_the_truths(protocol, sigma):
+    rng = np.random.default_rng(8)
+    positions = np.concatenate([5.6 * SALT[:4], rng.uniform(0, 6, (8, 3))])
+    points = images(positions, protocol, sigma, 1)
+    shuffled = np.stack([view[rng.permutation(len(view))] for view in points])
+    found, misfits, tuples = matched(shuffled, protocol, max(0.01, 8 * sigma))
+    assert all(sorted(column) == list(range(len(positions))) for column in tuples.T)
+    stacked = np.concatenate([r[:, :2].T for r in protocol.rotations])
+    true, true_misfit, *_ = np.linalg.lstsq(stacked, points.transpose(0, 2, 1).reshape(-1, len(positions)), rcond=None)
+    assert misfits.sum() <= true_misfit.sum() + 1e-12
+    if sigma == 0:
+        assert np.linalg.norm(found[:, None] - positions, axis=2).min(axis=0).max() < 1e-12
+
+
+def test_correspondence_is_the_best_of_all_where_all_can_be_tried():
+    protocol = Protocol("three", FROZEN.views[:3], OFF_AXIS.rotations[:3])
+    stacked = np.concatenate([r[:, :2].T for r in protocol.rotations])
+    project_out = np.eye(6) - stacked @ np.linalg.pinv(stacked)
+    for seed in range(20):
+        positions = np.random.default_rng(seed).uniform(0, 2, (4, 3))
+        points = images(positions, protocol, 0.1, seed)
+        misfit = {
+            (i, j, k): np.square(project_out @ np.concatenate([points[0, i], points[1, j], points[2, k]])).sum()
+            for i, j, k in itertools.product(range(4), repeat=3)
+        }
+        best = min(
+            sum(misfit[i, second[i], third[i]] for i in range(4))
+            for second in itertools.permutations(range(4)) for third in itertools.permutations(range(4))
+        )
+        assert matched(points, protocol, 0.8)[1].sum() == pytest.approx(best, rel=1e-9)
+
+
+def test_centroids_of_one_view_that_match_nothing_still_go_somewhere():
+    points = images(5.6 * SALT[:4], FROZEN, 0.0, 0)
+    points[3, 2] += 2.0  # an outlier beyond any reach
+    positions, misfits, tuples = matched(points, FROZEN, 0.01)
+    assert len(positions) == 4 and all(sorted(column) == [0, 1, 2, 3] for column in tuples.T)
+    assert (misfits > 1).sum() == 1 and (misfits < 1e-20).sum() == 3
+
+
+# ------------------------------------------------------------------ random numbers
+
+
+def test_errors_depend_on_structure_seed_and_view_only():
+    cell = salt()
+    first = counter_draws("a", 3, cell.positions, cell.numbers, 5)
+    assert np.array_equal(first[:2], counter_draws("a", 3, cell.positions, cell.numbers, 2))
+    order = np.array([7, 0, 3, 5, 1, 2, 6, 4])
+    assert np.array_equal(first[:, order], counter_draws("a", 3, cell.positions[order], cell.numbers[order], 5))
+    others = [counter_draws("b", 3, cell.positions, cell.numbers, 5), counter_draws("a", 4, cell.positions, cell.numbers, 5)]
+    for other in others:
+        assert not np.isin(first, other).any()
+    assert len(np.unique(first)) == first.size
+
+
+def test_errors_are_standard_normal():
+    cell = salt()
+    sample = np.concatenate([counter_draws(str(k), 0, cell.positions, cell.numbers, 5).ravel() for k in range(200)])
+    assert abs(sample.mean()) < 0.03 and sample.std() == pytest.approx(1, abs=0.03)
+
+
+def test_shared_stream_is_the_records():
+    stream = np.random.default_rng(4)
+    wanted = [[stream.normal(0, 0.02, (n, 2)) for _ in range(5)] for n in (3, 8)]
+    for one, other in zip(wanted, shared_draws([3, 8], 4, 5), strict=True):
+        assert np.array_equal(one, 0.02 * other)
+
+
+# ------------------------------------------------------------------ rules and readings
+
+
+def test_tolerance_rules():
+    assert [delta_of("common", s, 99.0) for s in (0.0, 0.001, 0.05)] == pytest.approx([0.01, 0.01, 0.4])
+    assert [delta_of("paper", s, 99.0) for s in (0.0, 0.05)] == pytest.approx([0.15, 0.2])
+    kappa = NoisyOracle(FROZEN).kappa
+    assert [delta_of("record", s, kappa) for s in (0.0, 0.001, 0.003, 0.01, 0.02)] == pytest.approx(
+        [0.01, 0.0155, 0.0464, 0.1546, 0.3091], abs=5e-5)
+    assert delta_of("record", 0.02, NoisyOracle(OFF_AXIS).kappa) == pytest.approx(0.9533, abs=5e-5)
+
+
+def test_symprec_follows_from_sigma_cameras_and_estimator():
+    all_views = NoisyOracle(FROZEN, NoiseReading(labeller="distance"))
+    pair = NoisyOracle(FROZEN, NoiseReading(labeller="distance", estimator="anchor-pair"))
+    assert all_views.symprec(16, 0.0) == 0.01
+    assert pair.symprec(16, 0.02) / all_views.symprec(16, 0.02) == pytest.approx(1 / 0.6754, rel=1e-3)
+    assert all_views.symprec(100, 0.02) > all_views.symprec(10, 0.02) > all_views.symprec(10, 0.01)
+
+
+def test_estimators_take_the_views_they_name():
+    views = {name: NoisyOracle(OFF_AXIS, NoiseReading(estimator=name)).frames.views.tolist() for name in ESTIMATORS}
+    assert views["anchor-pair"] == [[0, 1]] and views["best-pair"] == [[0, 2]]
+    assert sorted({v for pair in views["all-views"] for v in pair}) == [0, 1, 2, 3, 4]
+
+
+@pytest.mark.parametrize("field", ["rule", "estimator", "merge", "labeller"])
+def test_unknown_names_are_refused(field):
+    with pytest.raises(UsageError, match=f"{field} 'x'"):
+        NoiseReading(**{field: "x"})
+
+
+def test_parallel_anchor_cameras_are_refused():
+    protocol = Protocol("flat", ("a", "b", "c"), FROZEN.rotations[[0, 0, 1]])
+    with pytest.raises(UsageError, match="best-pair"):
+        NoisyOracle(protocol, RECORD)
+    assert NoisyOracle(protocol, NoiseReading(estimator="best-pair")).frames.views.tolist() == [[0, 2]]
+
+
+@pytest.mark.parametrize("rule", RULES)
+@pytest.mark.parametrize("estimator", ESTIMATORS)
+@pytest.mark.parametrize("labeller", LABELLERS)
+def test_perfect_pictures_give_the_label_under_every_reading(rule, estimator, labeller):
+    reading = NoiseReading(rule=rule, estimator=estimator, labeller=labeller)
+    for protocol in (FROZEN, OFF_AXIS, load_protocol("frozen", (2, 1, 1))):
+        found = read_cells([salt()], protocol, [0.0], [0, 1], reading)
+        assert (found["space_group"] == 225).all() and (found["error"] < 1e-9).all()
+        assert (found["n_recovered"] == 8 * protocol.tiling[0]).all()
+
+
+@pytest.mark.parametrize("protocol", [FROZEN, OFF_AXIS], ids=lambda p: p.name)
+def test_default_reading_sees_through_noise_that_blinds_the_records(protocol):
+    cells = [salt(f"salt {k}") for k in range(5)]
+    default = read_cells(cells, protocol, [0.08], range(2))
+    assert (default["space_group"] == 225).mean() >= 0.9 and (default["n_recovered"] == 8).all()
+    assert default["error"].max() < 0.08 * 5
+    record = read_cells(cells, protocol, [0.08], range(2), RECORD)
+    assert (record["space_group"] == 225).mean() < 0.9
+
+
+def test_reading_does_not_use_the_truth():
+    cell = salt()
+    oracle = NoisyOracle(FROZEN)
+    screen = images(cell.positions, FROZEN, 0.05, 0)
+    order = np.array([1, 3, 0, 2, 6, 7, 5, 4])
+    kinds, points = oracle.locate(cell.numbers, screen, 0.05)
+    shuffled = screen.copy()
+    shuffled[2] = screen[2, order]  # the order within a species is not to be seen
+    again = oracle.locate(cell.numbers, shuffled, 0.05)
+    assert np.array_equal(kinds, again[0]) and np.array_equal(points, again[1])
+
+
+def test_nothing_recovered_is_no_label():
+    cell = PackedCell("two", 5.0 * np.eye(3), np.array([[0.0, 0, 0], [2.5, 2.5, 2.5]]), np.array([3, 9]), 221, 221, np.inf)
+    draws = [np.full((5, 2, 2), 0.0)]
+    draws[0][1] = 50.0
+    found = NoisyOracle(FROZEN, RECORD).run(cell, [0.05], [0], draws)
+    assert found["space_group"][0, 0] == 0 == found["n_recovered"][0, 0] and np.isnan(found["error"][0, 0])
