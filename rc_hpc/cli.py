@@ -22,8 +22,9 @@ class Parser(argparse.ArgumentParser):
     """Parser with the house's help format, --version, -v/-q and --config."""
 
     def __init__(self, prog: str, description: str, examples: str, told: bool = True, **more):
+        description = description.strip().removeprefix("Command: ")
         super().__init__(
-            prog=prog, description=description, epilog=f"examples:\n{examples.rstrip()}\n\n{CODES}",
+            prog=prog, description=description[:1].upper() + description[1:], epilog=f"examples:\n{examples.rstrip()}\n\n{CODES}",
             formatter_class=argparse.RawDescriptionHelpFormatter, allow_abbrev=False, **more,
         )
         self.add_argument("--version", action="version", version=f"rc_hpc {rc_hpc.__version__}")
