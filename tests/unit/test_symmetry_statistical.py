@@ -44,11 +44,13 @@ def test_group_is_found_through_the_noise(name, sigma):
 @pytest.mark.parametrize("name", ["rock salt", "ferroelectric", "wurtzite"])
 def test_the_cell_it_returns_is_exactly_symmetric_and_nearer_to_the_truth(name):
     lattice, frac, numbers, group, _ = CELLS[name]
-    seen = noisy(lattice, frac, 0.05, 0)
-    cell = symmetrised(lattice, seen, numbers, 0.0025 * SPREAD)
-    assert label_cell(lattice, cell.frac, numbers, symprec=1e-6)[0].number == group
-    off = [np.linalg.norm((f - frac - (f - frac).mean(axis=0)) @ lattice) for f in (seen, cell.frac)]
-    assert off[1] < 0.6 * off[0]
+    square = np.zeros(2)  # summed over seeds: of one cell, chance may leave the free coordinates far off
+    for seed in range(20):
+        seen = noisy(lattice, frac, 0.05, seed)
+        cell = symmetrised(lattice, seen, numbers, 0.0025 * SPREAD)
+        assert label_cell(lattice, cell.frac, numbers, symprec=1e-6)[0].number == group
+        square += [np.sum(((f - frac - (f - frac).mean(axis=0)) @ lattice) ** 2) for f in (seen, cell.frac)]
+    assert square[1] < 0.5 * square[0]
 
 
 def test_misfit_is_a_chi_square():
