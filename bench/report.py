@@ -11,10 +11,10 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[1]))  # this checkout, however the program is started
 
-import numpy as np  # noqa: E402
-from tabulate import tabulate  # noqa: E402
+import numpy as np
+from tabulate import tabulate
 
-from bench.common import RECORDS, median  # noqa: E402
+from bench.common import RECORDS, median
 
 #: Upper ends of the classes of cell size, atoms.
 BINS = (8, 16, 32, 64, 10**9)

@@ -12,7 +12,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[1]))  # this checkout, however the program is started
 
-from bench.common import RECORDS, environment, write_record  # noqa: E402
+from bench.common import RECORDS, environment, write_record
 
 
 def parser() -> argparse.ArgumentParser:

@@ -1,6 +1,7 @@
 """Fixtures every test folder uses."""
 
 import json
+import logging
 import os
 from pathlib import Path
 
@@ -39,3 +40,10 @@ def eval_ids(shared):
     """Ids of the 210 evaluation structures, in file order."""
     with open(shared / "data" / "e3" / "eval.jsonl", encoding="utf-8") as lines:
         return [json.loads(line)["material_id"] for line in lines]
+
+
+@pytest.fixture(autouse=True)
+def _fresh_logging():
+    """Commands run within a test set the log level; the next test must not inherit it."""
+    yield
+    logging.getLogger("rc_hpc").setLevel(logging.NOTSET)

@@ -212,7 +212,9 @@ def listing_of(args, *outputs: Path):
             raise UsageError(f"--ids {args.ids}: cannot be read ({error})") from error
         if not ids:
             raise UsageError(f"--ids {args.ids}: holds no ids")
-    return Listing(args.source, ids, args.format, args.seed, outputs)
+    listing = Listing(args.source, ids, args.format, args.seed, outputs)
+    iter(listing)  # a source that is not there is told before anything else
+    return listing
 
 
 def finish(comm: Comm, args, run: RunOptions, totals, command: str) -> int:

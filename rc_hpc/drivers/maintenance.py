@@ -30,8 +30,13 @@ def run_action(command: str, argv: list[str]) -> int:
 
 
 def _status(command: str, args) -> int:
+    from rc_hpc.store.parts import begun, parts_folder
     from rc_hpc.store.validate import status
 
+    packed = args.output.with_name(f"{args.output.stem}.packed.h5")
+    if not args.output.exists() and not begun(parts_folder(args.output)) and (packed.exists() or begun(parts_folder(packed))):
+        print(f"{args.output}: not begun; its structures come first, in {packed.name}")
+        command, args.output = "pack", packed
     found = status(args.output)
     total = "" if found.total is None else f" of {found.total}"
     print(f"{found.where}: {found.rows}{total} structures {'in the finished file' if found.finished else f'done, in {found.parts} parts'}")
@@ -70,7 +75,10 @@ def _merge(command: str, args) -> int:
 def _validate(command: str, args) -> int:
     from rc_hpc.store.validate import validate
 
-    problems = validate(args.output)
+    from rc_hpc.store.parts import parts_folder
+
+    unfinished = not args.output.exists() and parts_folder(args.output).is_dir()
+    problems = validate(parts_folder(args.output) if unfinished else args.output)
     if command == "render" and not problems and args.output.is_file():
         from rc_hpc.drivers.pictures import picture_problems
 
@@ -78,5 +86,5 @@ def _validate(command: str, args) -> int:
     for problem in problems:
         print(problem)
     if not problems:
-        print(f"{args.output}: valid")
+        print(f"{args.output}: {'not finished; its parts are valid' if unfinished else 'valid'}")
     return Exit.FATAL if problems else Exit.CLEAN

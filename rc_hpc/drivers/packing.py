@@ -126,7 +126,8 @@ def _pack_all(
     total = int(sum(min(BATCH_ROWS, count - b * BATCH_ROWS) for b in batches))
     with open_recorder(comm, opened) as recorder:
         worker = _Worker(comm, listing, options, opened, recorder)
-        with Progress(total, "structures packed", run.progress, rank=comm.rank) as progress:
+        initial = 0 if run.shard else len(opened.completed)
+        with Progress(total, "structures packed", run.progress, rank=comm.rank, initial=initial) as progress:
             queue = worker.queue = WorkQueue(comm, len(batches), stop)
             totals = drive(comm, len(batches), batches, worker, progress, stop, queue)
     if totals.complete and not run.shard:
@@ -176,7 +177,7 @@ class _Worker:
         rows = np.arange(start, start + len(items))
         # Within a run `duplicate` is the place in the stream; the merge settles what it becomes.
         todo = ~self.opened.completed.contains([item.id for item in items], rows)
-        items, rows, earlier = [item for item, do in zip(items, todo, strict=True) if do], rows[todo], int(np.sum(~todo))
+        items, rows = [item for item, do in zip(items, todo, strict=True) if do], rows[todo]
         batch = empty_batch(PACKED, len(items), DIMS)
         batch["structures/duplicate"][:] = rows
         atoms = []
@@ -186,7 +187,7 @@ class _Worker:
             atoms.append(self._pack(batch, row, item))
         if items:
             self.opened.store.write(batch, _children(atoms), f"{self.rank}-{number}")
-        return len(items) + earlier, count_failures(batch)
+        return len(items), count_failures(batch)
 
     def _pack(self, batch: dict, row: int, item: Item):
         """Fill one row; returns (stored numbers, frac, conventional numbers, positions)."""
@@ -196,7 +197,7 @@ class _Worker:
         atoms = (np.empty(0, int), np.empty((0, 3))) * 2
         try:
             blob = _bytes_of(item)
-            fields["sha256"] = hashlib.sha256(blob).hexdigest()
+            fields["sha256"] = hashlib.sha256(blob).hexdigest() if blob else ""
             if item.id in self.opened.crashed:
                 raise StructureError(Status.crashed, "native code crashed on this structure in two runs; it is left out")
             structure = item.read(item, blob)

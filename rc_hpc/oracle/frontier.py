@@ -120,7 +120,11 @@ class FrontierOracle:
     def _profile(self, found: Enumeration) -> tuple[dict, list[np.ndarray], np.ndarray]:
         """Rows of the profile table, each subset's smallest phantom delta by kind, and where (D, K) none is accepted."""
         rows: dict[str, list] = {"subset": [], "kind": [], "delta_from": [], "delta_to": []}
-        smallest, clear = [], np.ones((len(self.deltas), len(self.options.subsets)), dtype=bool)
+        smallest = []
+        # The theorem speaks of two views that are not parallel.
+        pairs = [set(pair) for pair in self.oracles[0].frames.views.tolist()]
+        independent = [any(pair <= set(subset) for pair in pairs) for subset in self.options.subsets]
+        clear = np.tile(independent, (len(self.deltas), 1))
         for kind, exact_gap in PROFILE_KINDS.items():
             starts, lower, upper = self.oracles[0].profile(found, exact_gap)
             sizes = np.diff(starts)

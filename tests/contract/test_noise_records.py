@@ -10,7 +10,7 @@ from rc_hpc.constants import CRYSTAL_SYSTEMS
 from rc_hpc.geometry.conditioning import record_budget
 from rc_hpc.geometry.protocol import load_protocol
 from rc_hpc.oracle.census import PackedCell, tile
-from rc_hpc.oracle.noise import RECORD, NoiseReading, read_cells
+from rc_hpc.oracle.noise import RECORD, NoisyOracle, read_cells
 from rc_hpc.structures.sources import iter_items
 from rc_hpc.symmetry.conventional import conventional_cell
 from rc_hpc.symmetry.distances import min_distances
@@ -110,9 +110,7 @@ def test_what_the_default_reading_loses_is_hidden_by_the_noise(cells, systems):
     assert (found.mean(axis=(1, 2)) >= [0.98, 0.965, 0.95]).all()
     # No errors at all, but read as if there were some: only distortions below the noise are lost.
     nothing = [[np.zeros((5, len(cell.numbers), 2))] for cell in cells]
-    from rc_hpc.oracle.noise import NoisyOracle
-
-    oracle = NoisyOracle(FROZEN, NoiseReading())
+    oracle = NoisyOracle(FROZEN)
     groups = np.stack([oracle.run(cell, sigmas, [0], draw)["space_group"][:, 0] for cell, draw in zip(cells, nothing, strict=True)], axis=-1)
     hidden = ~right({"space_group": groups}, systems)
     for lost, below in zip(~found, hidden, strict=True):

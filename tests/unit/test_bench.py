@@ -2,9 +2,13 @@
 
 import importlib
 import json
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
+
+from rc_hpc.parallel.launch import child_environment
 
 ROOT = Path(__file__).parents[2]
 
@@ -16,17 +20,24 @@ def bench(monkeypatch):
     return lambda name: importlib.import_module(f"bench.{name}")
 
 
-def test_kernel_and_report(bench, tmp_path, capsys):
-    arguments = ["--records", str(tmp_path), "kernel", "--prototypes", "--every", "1", "--limit", "3", "--rounds", "1", "--repeats", "1"]
-    assert bench("run").main(arguments) == 0
-    record = json.loads((tmp_path / "kernel.json").read_text(encoding="utf-8"))
-    assert len(record["structures"]) == 3
-    assert all(len(times) == 1 and min(times[0]) > 0 for row in record["structures"] for times in row["twin"].values())
+def run(program, *arguments):
+    """Output of a program of the bench folder, started as a user starts it."""
+    command = [sys.executable, ROOT / "bench" / program, *arguments]
+    return subprocess.run(command, check=True, capture_output=True, text=True, env=child_environment()).stdout
+
+
+def test_kernel_and_report(tmp_path):
+    run("run.py", "--records", tmp_path, "kernel", "--prototypes", "--every", "1", "--limit", "3", "--rounds", "1", "--repeats", "1")
     text = (tmp_path / "kernel.json").read_text(encoding="utf-8")
     assert str(ROOT) not in text and str(tmp_path) not in text
-    capsys.readouterr()
-    assert bench("report").main([str(tmp_path / "kernel.json")]) == 0
-    printed = capsys.readouterr().out
+    record = json.loads(text)
+    assert record.keys() == {
+        "name", "date", "cpu", "cores", "load", "system", "versions", "arguments", "set", "subsets", "compared", "structures"}
+    assert len(record["structures"]) == 3
+    for row in record["structures"]:
+        times = [*row["twin"].values(), *row["kernel"].values()]
+        assert all(len(calls) == 1 and min(calls[0]) > 0 for calls in times)
+    printed = run("report.py", tmp_path / "kernel.json")
     assert "3 structures (prototypes" in printed
     for variant in record["compared"]:
         assert f"| {variant}" in printed
