@@ -10,7 +10,7 @@ import numpy as np
 from numba import njit
 
 from rc_hpc.kernels.grid import GRID_POINTS, make_grid, nearest_in_grid
-from rc_hpc.kernels.search import height2, height3, nearest2, nearest3, stable_order
+from rc_hpc.kernels.search import height2, height3, nearest2, nearest3, sort_in_space, stable_order
 
 
 @njit(cache=True)
@@ -148,6 +148,23 @@ def count_candidates(normal_height, normal_order, view_starts, pair_views, reach
                 normal_height[p, 1], normal_order[p, 1, view_starts[w, s]:view_starts[w, s + 1]],
                 reach, nothing, nothing)
     return counts
+
+
+@njit(cache=True)
+def prepared(positions, rotations, starts, once, zero, pair_views, screen_normal, reach):
+    """All that precedes the enumeration, in one call: on small cells calls cost as much as work.
+
+    Returns
+    -------
+    What `image_points` (4), `normal_heights` (2), `count_candidates` (1) and
+    `sort_in_space` of the atoms (3) return.
+    """
+    points, heights, view_starts, atom = image_points(project(positions, rotations), starts, once, zero)
+    normal_height, normal_order = normal_heights(points, view_starts, pair_views, screen_normal)
+    counts = count_candidates(normal_height, normal_order, view_starts, pair_views, reach)
+    atoms, atom_heights, atom_order = sort_in_space(positions, starts)
+    return (points, heights, view_starts, atom, normal_height, normal_order, counts,
+            atoms, atom_heights, atom_order)
 
 
 @njit(cache=True)

@@ -59,7 +59,7 @@ def undominated(live, worst, nearest, views, n_points, zero):
 
 
 @njit(cache=True)
-def merge_by_image_points(live, worst, keep, nearest, views, kappas, zero):
+def merge_by_image_points(live, worst, keep, nearest, views, pair, kappa, zero):
     """One candidate per combination of image points: the best of those that share all of them.
 
     No length enters: two candidates are the same atom when every view shows both at the
@@ -95,7 +95,8 @@ def merge_by_image_points(live, worst, keep, nearest, views, kappas, zero):
             count += 1
         else:
             old = chosen[m]
-            if _better(worst[k], kappas[k], c, worst[old], kappas[old], live[old], zero):
+            other = live[old]
+            if _better(worst[k], kappa[pair[c]], c, worst[old], kappa[pair[other]], other, zero):
                 chosen[m] = k
     taken = np.zeros(live.size, np.bool_)
     for m in range(count):

@@ -49,15 +49,14 @@ def reconstruct(live, rule, views, pair, kappa, species, met, position, height, 
         Sorted as by `sort_in_space`; `met` says when each was met.
     """
     worst = worst_residuals(live, residual, views)
-    kappas = kappa[pair[live]]
     if rule == DOMINANCE:
         keep = undominated(live, worst, nearest, views, points.shape[1], zero)
-        leader = leaders = merge_by_image_points(live, worst, keep, nearest, views, kappas, zero)
+        leader = leaders = merge_by_image_points(live, worst, keep, nearest, views, pair, kappa, zero)
     else:
         if rule == MEAN or rule == FIRST:
             order = stable_order(met[live].astype(np.float64))
         else:
-            order = best_first(worst, kappas, zero)
+            order = best_first(worst, kappa[pair[live]], zero)
         leader, leaders = clusters(live, order, species, position, height, delta, rule == FIRST)
         leaders = np.sort(leaders)
     chosen = np.empty(leaders.size, np.int64)

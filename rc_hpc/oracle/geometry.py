@@ -14,12 +14,9 @@ from rc_hpc.geometry.protocol import Protocol
 from rc_hpc.kernels.candidates import (
     count_candidates,
     fill_candidates,
-    image_points,
-    normal_heights,
-    project,
+    prepared,
 )
 from rc_hpc.kernels.profile import delta_profile
-from rc_hpc.kernels.search import sort_in_space
 from rc_hpc.kernels.steps import dominance_steps
 from rc_hpc.kernels.subsets import DOMINANCE, all_subsets
 from rc_hpc.options import MERGE_RULES
@@ -180,11 +177,10 @@ class GeometricOracle:
         kinds = numbers[order[starts[:-1]]]
         positions = np.ascontiguousarray(np.asarray(positions, dtype=float)[order])
         frames = self.frames
-        screen = project(positions, self.rotations)
-        points, heights, view_starts, atom = image_points(screen, starts, not self.by_atom, NUMERICAL_ZERO)
-        normal_height, normal_order = normal_heights(points, view_starts, frames.views, frames.screen_normal)
         reach = reach_max
-        counts = count_candidates(normal_height, normal_order, view_starts, frames.views, reach)
+        (points, heights, view_starts, atom, normal_height, normal_order, counts,
+         atoms, atom_heights, atom_order) = prepared(
+            positions, self.rotations, starts, not self.by_atom, NUMERICAL_ZERO, frames.views, frames.screen_normal, reach)
         while counts.sum() > PROFILE_CANDIDATES and reach > reach_min:
             reach = max(reach_min, 0.5 * reach)
             counts = count_candidates(normal_height, normal_order, view_starts, frames.views, reach)
@@ -193,7 +189,6 @@ class GeometricOracle:
                 Status.too_large,
                 f"{counts.sum()} candidates at delta {reach_min} Å; raise --max-candidates ({self.max_candidates}) or lower --delta",
             )
-        atoms, atom_heights, atom_order = sort_in_space(positions, starts)
         found = fill_candidates(
             points, heights, view_starts, atom, normal_height, normal_order, self.rotations,
             frames.views, frames.normal, frames.screen_side, frames.dual, atoms, atom_heights,

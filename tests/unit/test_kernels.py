@@ -297,7 +297,7 @@ def test_merge_by_image_points(data, n):
     kappas = data.draw(arrays(float, n, elements=st.sampled_from([1.0, 2.0])))
     nearest = data.draw(arrays(np.int32, (n, 3), elements=st.integers(0, 1)))
     keep = data.draw(arrays(np.bool_, n))
-    chosen = merge.merge_by_image_points(np.arange(n), worst, keep, nearest, np.arange(3), kappas, NUMERICAL_ZERO)
+    chosen = merge.merge_by_image_points(np.arange(n), worst, keep, nearest, np.arange(3), np.arange(n), kappas, NUMERICAL_ZERO)
     groups = {}
     for k in np.flatnonzero(keep):
         groups.setdefault(tuple(nearest[k]), []).append(k)
