@@ -53,7 +53,7 @@ def test_equals_brute_force_in_skewed_cells(crystal, own_images):
     expected = brute_force(compact, frac, own_images)
     for lattice, coordinates in ((compact, frac), (skewed, skewed_frac)):
         distance, i, j = closest_pair(lattice, coordinates, own_images=own_images)
-        assert distance == pytest.approx(expected, abs=1e-7)
+        assert distance == pytest.approx(expected, abs=1e-5)  # cells skewed to 10^4 Å lose digits to inversion
         if np.isfinite(expected):
             assert 0 <= i <= j < len(frac) and (i != j or own_images)
         else:
