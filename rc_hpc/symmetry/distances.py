@@ -7,6 +7,8 @@ import numpy as np
 #: Layers of periodic images up to which a cell is searched as it is; a more skewed one is
 #: reduced first, because the images grow with the cube of the layers.
 _LAYERS = 3
+#: Far above the rounding of a distance, far below any that matters, Å.
+_ROUNDING = 1e-9
 
 
 def min_distances(
@@ -85,7 +87,7 @@ def closest_pair(
     heights = _heights(lattice)
     layers = np.floor(1 + reach / heights)
     if layers.max() > _LAYERS:
-        lattice, frac = _reduced(lattice, positions)
+        lattice, frac = _reduced(lattice, frac)
         positions = frac @ lattice
         tree = cKDTree(positions)
         best = _nearest(tree, positions, index, limit)
@@ -95,7 +97,8 @@ def closest_pair(
     points, owners = _images(frac, layers.astype(int), reach / heights)
     if len(points) == 0:
         return best
-    bound = np.nextafter(reach, np.inf)  # the tree's own bound is strict
+    # An image may lie at `reach` exactly, and beyond it by rounding; the tree's own bound is strict.
+    bound = min(limit, reach + _ROUNDING)
     found = _nearest(tree, points @ lattice, owners, bound, own_images)
     return min(best, found, key=lambda pair: pair[0])
 
@@ -138,9 +141,15 @@ def _heights(lattice: np.ndarray) -> np.ndarray:
     return 1 / np.linalg.norm(np.linalg.inv(lattice), axis=0)
 
 
-def _reduced(lattice: np.ndarray, positions: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Minkowski-reduced lattice and the positions as wrapped fractions of it."""
+def _reduced(lattice: np.ndarray, frac: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Minkowski-reduced lattice and the atoms as wrapped fractions of it.
+
+    Both follow from the integer change of vectors, in extended precision where there is one:
+    long vectors cancel in it.
+    """
     from ase.geometry.minkowski_reduction import minkowski_reduce
 
-    reduced, _ = minkowski_reduce(lattice)
-    return reduced, np.mod(np.linalg.solve(reduced.T, positions.T).T, 1.0)
+    _, change = minkowski_reduce(lattice)
+    back = np.rint(np.linalg.inv(change)).astype(np.longdouble)
+    reduced = change.astype(np.longdouble) @ lattice.astype(np.longdouble)
+    return reduced.astype(float), np.mod(frac.astype(np.longdouble) @ back, 1.0).astype(float)
