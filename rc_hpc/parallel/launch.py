@@ -27,6 +27,8 @@ THREAD_VARIABLES = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"
 #: Seconds rank 0 speaks before the others when something fails, so that a fault of all ranks
 #: is told once.
 HEAD_START_S = 1.0
+#: Seconds a launcher gets to pass a message on before it is told to end the job.
+FORWARD_S = 0.5
 
 START_CURE = (
     "Start it with `srun --mpi=pmi2` (MPICH, Intel MPI), `srun --mpi=pmix` (Open MPI) or the "
@@ -275,5 +277,7 @@ def _fail(message: str, code: int) -> int:
         sys.stderr.write(f"rc_hpc: {where}{message.rstrip()}\n")
         sys.stderr.flush()
     if size > 1 and comm is not None:
+        # A launcher told to abort drops what it has not read yet (MPICH's Hydra does).
+        time.sleep(FORWARD_S)
         comm.abort(code)
     return code
