@@ -6,8 +6,8 @@ import sys
 from pathlib import Path
 
 from rc_hpc import constants
-from rc_hpc.cli import ACTIONS, Parser, guarded
-from rc_hpc.errors import Exit
+from rc_hpc.cli import Parser
+from rc_hpc.drivers.entry import run_command
 from rc_hpc.options import ENUMERATIONS, MERGE_RULES, QUARANTINE_POLICIES, TRUTHS
 
 EXAMPLES = """\
@@ -78,17 +78,7 @@ def add_run_options(p: Parser) -> None:
 
 def main(argv=None) -> int:
     """Entry point; returns the exit code."""
-    argv = sys.argv[1:] if argv is None else list(argv)
-    from rc_hpc.parallel.launch import launcher_rank, limit_threads, run_guarded
-
-    if argv and argv[0] in ACTIONS:
-        if launcher_rank():
-            return int(Exit.CLEAN)  # one of many ranks: the first does it
-        from rc_hpc.drivers.maintenance import run_action
-
-        return guarded(run_action, "census", argv)
-    limit_threads()
-    return run_guarded(_run, argv)
+    return run_command("census", _run, argv)
 
 
 def _run(argv: list[str]) -> int:

@@ -184,7 +184,7 @@ class _Worker:
 
     def __call__(self, number: int) -> tuple[int, int] | None:
         start, stop = int(self.bounds[number]), int(self.bounds[number + 1])
-        packed, children = self.reader.rows(start, stop)
+        packed, children = self.reader.rows(start, stop, ("atoms",))
         rows = np.flatnonzero(~self.done[start:stop])
         batch = empty_batch(self.job.schema, len(rows), self.job.dims)
         for column in STRUCTURES:

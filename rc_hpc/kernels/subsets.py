@@ -58,7 +58,6 @@ def reconstruct(live, rule, views, pair, kappa, species, met, position, height, 
         else:
             order = best_first(worst, kappa[pair[live]], zero)
         leader, leaders = clusters(live, order, species, position, height, delta, rule == FIRST)
-        leaders = np.sort(leaders)
     chosen = np.empty(leaders.size, np.int64)
     moved, heights, when = np.empty((leaders.size, 3)), np.empty(leaders.size), np.empty(leaders.size, np.int64)
     for m in range(leaders.size):

@@ -147,13 +147,17 @@ class PackedReader:
             self._offsets[table] = np.cumsum(counts)
         return self._offsets[table]
 
-    def rows(self, start: int, stop: int) -> tuple[Batch, Children]:
-        """Rows `start` to `stop` as a batch, with their child rows; `structure` counts from `start`."""
+    def rows(self, start: int, stop: int, tables: Iterable[str] | None = None) -> tuple[Batch, Children]:
+        """Rows `start` to `stop` as a batch, with their child rows; `structure` counts from `start`.
+
+        `tables` names the child tables to read; by default all.
+        """
         start, stop, _ = slice(start, stop).indices(len(self))
         stop = max(start, stop)
         batch = {column.path: self.read(column.path, start, stop) for column in self._schema.main}
         children = {}
-        for table, columns in self._schema.children.items():
+        for table in self._schema.children if tables is None else tables:
+            columns = self._schema.children[table]
             first, last = self.offsets(table)[[start, stop]].tolist()
             children[table] = {column.path: self.read(f"{table}/{column.path}", first, last) for column in columns}
             children[table]["structure"] -= start
