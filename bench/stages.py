@@ -26,7 +26,7 @@ CENSUS = {
     "read packed rows": (
         "rc_hpc.store.reader:PackedReader.__init__", "rc_hpc.store.reader:PackedReader.read", "rc_hpc.store.reader:PackedReader.rows"),
     "geometry: compiled kernels": tuple(f"rc_hpc.oracle.geometry:{name}" for name in (
-        "prepared", "count_candidates", "fill_candidates", "all_subsets")),
+        "enumerate_cell", "all_subsets")),
     "geometry: Python around them": ("rc_hpc.oracle.geometry:GeometricOracle.run",),
     "labels": ("rc_hpc.oracle.census:label_points",),
     "columns of a structure": ("rc_hpc.oracle.census:CensusOracle.run", "rc_hpc.oracle.census:CensusOracle._labels"),

@@ -10,7 +10,7 @@ import numpy as np
 from numba import njit
 
 from rc_hpc.kernels.grid import GRID_POINTS, make_grid, nearest_in_grid
-from rc_hpc.kernels.search import height2, height3, nearest2, nearest3, sort_in_space, stable_order
+from rc_hpc.kernels.search import height2, height3, lower_bound, nearest2_from, nearest3, stable_order
 
 
 @njit(cache=True)
@@ -151,32 +151,15 @@ def count_candidates(normal_height, normal_order, view_starts, pair_views, reach
 
 
 @njit(cache=True)
-def prepared(positions, rotations, starts, once, zero, pair_views, screen_normal, reach):
-    """All that precedes the enumeration, in one call: on small cells calls cost as much as work.
-
-    Returns
-    -------
-    What `image_points` (4), `normal_heights` (2), `count_candidates` (1) and
-    `sort_in_space` of the atoms (3) return.
-    """
-    points, heights, view_starts, atom = image_points(project(positions, rotations), starts, once, zero)
-    normal_height, normal_order = normal_heights(points, view_starts, pair_views, screen_normal)
-    counts = count_candidates(normal_height, normal_order, view_starts, pair_views, reach)
-    atoms, atom_heights, atom_order = sort_in_space(positions, starts)
-    return (points, heights, view_starts, atom, normal_height, normal_order, counts,
-            atoms, atom_heights, atom_order)
-
-
-@njit(cache=True)
-def _midpoint(image_v, image_w, t_v, t_w, normal, side, dual):
-    """Midpoint of closest approach of the rays of two image points."""
-    middle = 0.5 * (t_v + t_w)
-    a = image_v[0] * side[0, 0] + image_v[1] * side[0, 1]
-    b = image_w[0] * side[1, 0] + image_w[1] * side[1, 1]
+def _midpoint(points, normal_height, v, w, i, j, p, normal, side, dual):
+    """Midpoint of closest approach of the rays of points i and j of the two views of pair p."""
+    middle = 0.5 * (normal_height[p, 0, i] + normal_height[p, 1, j])
+    a = points[v, i, 0] * side[p, 0, 0] + points[v, i, 1] * side[p, 0, 1]
+    b = points[w, j, 0] * side[p, 1, 0] + points[w, j, 1] * side[p, 1, 1]
     return (
-        middle * normal[0] + a * dual[0, 0] + b * dual[1, 0],
-        middle * normal[1] + a * dual[0, 1] + b * dual[1, 1],
-        middle * normal[2] + a * dual[0, 2] + b * dual[1, 2],
+        middle * normal[p, 0] + a * dual[p, 0, 0] + b * dual[p, 1, 0],
+        middle * normal[p, 1] + a * dual[p, 0, 1] + b * dual[p, 1, 1],
+        middle * normal[p, 2] + a * dual[p, 0, 2] + b * dual[p, 1, 2],
     )
 
 
@@ -271,8 +254,7 @@ def fill_candidates(points, heights, view_starts, atom, normal_height, normal_or
                 first, second = first[ranks], second[ranks]
             for k in range(size):
                 i, j = first[k], second[k]
-                x, y, z = _midpoint(points[v, i], points[w, j], normal_height[p, 0, i], normal_height[p, 1, j],
-                                    normal[p], screen_side[p], dual[p])
+                x, y, z = _midpoint(points, normal_height, v, w, i, j, p, normal, screen_side, dual)
                 met_pair[c] = p
                 met_species[c] = s
                 met_first[c] = i
@@ -303,18 +285,26 @@ def fill_candidates(points, heights, view_starts, atom, normal_height, normal_or
             p = met_pair[source]
             v, w = pair_views[p, 0], pair_views[p, 1]
             i, j = met_first[source], met_second[source]
-            t_v, t_w = normal_height[p, 0, i], normal_height[p, 1, j]
-            x, y, z = _midpoint(points[v, i], points[w, j], t_v, t_w, normal[p], screen_side[p], dual[p])
+            x, y, z = _midpoint(points, normal_height, v, w, i, j, p, normal, screen_side, dual)
             pair[c] = p
             species[c] = s
             position[c, 0], position[c, 1], position[c, 2] = x, y, z
             height[c] = met_height[source]
-            gap[c] = abs(t_v - t_w)
-            for u in range(n_views):
+            gap[c] = abs(normal_height[p, 0, i] - normal_height[p, 1, j])
+        for u in range(n_views):
+            own_heights, own_points = heights[u], points[u]
+            low, high = view_starts[u, s], view_starts[u, s + 1]
+            for c in range(begin[s], begin[s + 1]):
+                x, y, z = position[c, 0], position[c, 1], position[c, 2]
                 sx = x * rotations[u, 0, 0] + y * rotations[u, 1, 0] + z * rotations[u, 2, 0]
                 sy = x * rotations[u, 0, 1] + y * rotations[u, 1, 1] + z * rotations[u, 2, 1]
-                nearest[c, u], residual[c, u] = nearest2(
-                    heights[u], points[u], view_starts[u, s], view_starts[u, s + 1], sx, sy, reach)
+                if pair_views[pair[c], 0] == u:  # half a gap away
+                    near = met_first[met[c]]
+                elif pair_views[pair[c], 1] == u:
+                    near = met_second[met[c]]
+                else:
+                    near = lower_bound(own_heights, low, high, height2(sx, sy))
+                nearest[c, u], residual[c, u] = nearest2_from(own_heights, own_points, low, high, near, sx, sy, reach)
         fill_distances(position[begin[s]:begin[s + 1]], atom_heights, atoms, starts[s], starts[s + 1],
                        distance[begin[s]:begin[s + 1]])
     return pair, species, met, position, height, gap, residual, nearest, distance

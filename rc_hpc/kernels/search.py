@@ -64,8 +64,13 @@ def nearest2(heights, points, low, high, x, y, bound):
     (index, distance)
         (-1, inf) where none is that near. Of equally near points the first is taken.
     """
+    return nearest2_from(heights, points, low, high, lower_bound(heights, low, high, height2(x, y)), x, y, bound)
+
+
+@njit(cache=True)
+def nearest2_from(heights, points, low, high, middle, x, y, bound):
+    """As `nearest2`, from a point `middle` known to be within `bound`, or else from `lower_bound`."""
     h = height2(x, y)
-    middle = lower_bound(heights, low, high, h)
     best = bound * bound * (1.0 + 1e-12)  # squares round: the distance itself is compared below
     found = -1
     k = middle

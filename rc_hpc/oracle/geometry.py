@@ -11,11 +11,7 @@ from rc_hpc.constants import CENSUS_ZERO, NUMERICAL_ZERO, SAME_RECONSTRUCTION
 from rc_hpc.errors import Status, StructureError
 from rc_hpc.geometry.pairs import least_squares_inverse, pair_frames, subset_masks
 from rc_hpc.geometry.protocol import Protocol
-from rc_hpc.kernels.candidates import (
-    count_candidates,
-    fill_candidates,
-    prepared,
-)
+from rc_hpc.kernels.enumeration import enumerate_cell
 from rc_hpc.kernels.profile import delta_profile
 from rc_hpc.kernels.steps import dominance_steps
 from rc_hpc.kernels.subsets import DOMINANCE, all_subsets
@@ -166,34 +162,17 @@ class GeometricOracle:
         StructureError
             Too many candidates.
         """
-        numbers = np.asarray(numbers)
-        order = np.argsort(numbers, kind="stable")
-        starts = np.concatenate((np.flatnonzero(np.diff(numbers[order], prepend=-1)), [len(order)]))
-        if self.by_atom and len(order):  # species in the order in which the cell lists them
-            blocks = np.split(order, starts[1:-1])
-            blocks.sort(key=lambda block: block[0])
-            order = np.concatenate(blocks)
-            starts = np.concatenate(([0], np.cumsum([len(block) for block in blocks])))
-        kinds = numbers[order[starts[:-1]]]
-        positions = np.ascontiguousarray(np.asarray(positions, dtype=float)[order])
         frames = self.frames
-        reach = reach_max
-        (points, heights, view_starts, atom, normal_height, normal_order, counts,
-         atoms, atom_heights, atom_order) = prepared(
-            positions, self.rotations, starts, not self.by_atom, NUMERICAL_ZERO, frames.views, frames.screen_normal, reach)
-        while counts.sum() > PROFILE_CANDIDATES and reach > reach_min:
-            reach = max(reach_min, 0.5 * reach)
-            counts = count_candidates(normal_height, normal_order, view_starts, frames.views, reach)
-        if counts.sum() > self.max_candidates:
+        (total, reach, kinds, starts, points, atoms, atom_heights, atom_order, found) = enumerate_cell(
+            np.ascontiguousarray(positions, dtype=np.float64), np.ascontiguousarray(numbers, dtype=np.int64), self.by_atom, self.rotations, frames.views,
+            frames.normal, frames.screen_normal, frames.screen_side, frames.dual, NUMERICAL_ZERO, float(reach_min),
+            float(reach_max), PROFILE_CANDIDATES, self.max_candidates,
+        )
+        if total > self.max_candidates:
             raise StructureError(
                 Status.too_large,
-                f"{counts.sum()} candidates at delta {reach_min} Å; raise --max-candidates ({self.max_candidates}) or lower --delta",
+                f"{total} candidates at delta {reach_min} Å; raise --max-candidates ({self.max_candidates}) or lower --delta",
             )
-        found = fill_candidates(
-            points, heights, view_starts, atom, normal_height, normal_order, self.rotations,
-            frames.views, frames.normal, frames.screen_side, frames.dual, atoms, atom_heights,
-            starts, counts, reach, self.by_atom,
-        )
         return Enumeration(Candidates(*found, reach), points, atoms, atom_heights, atom_order, starts, kinds)
 
     def at_delta(self, found: Enumeration, delta, keep_all=False, chosen=slice(None)) -> Reconstructions:

@@ -18,7 +18,7 @@ import oracle_cases as cases
 from rc_hpc.constants import NUMERICAL_ZERO
 from rc_hpc.geometry.pairs import pair_frames
 from rc_hpc.kernels import candidates as found_by
-from rc_hpc.kernels import certificate, merge, search, subsets
+from rc_hpc.kernels import certificate, enumeration, merge, search, subsets
 
 JIT = os.environ.get("NUMBA_DISABLE_JIT") != "1"
 few = settings(max_examples=60 if JIT else 8, deadline=None)
@@ -141,6 +141,18 @@ def prepared(positions, numbers, protocol, once):
     screen = found_by.project(positions, rotations)
     return positions, kinds[species[order]], starts, rotations, screen, *found_by.image_points(
         screen, starts, once, NUMERICAL_ZERO)
+
+
+@few
+@given(st.lists(st.integers(1, 9), max_size=12))
+def test_species_ranges(listed):
+    numbers = np.array(listed, dtype=np.int64)
+    for as_listed in (False, True):
+        order, starts, kinds = enumeration.species_ranges(numbers, as_listed)
+        assert kinds.tolist() == (list(dict.fromkeys(listed)) if as_listed else sorted(set(listed)))
+        for s, kind in enumerate(kinds):
+            assert order[starts[s]:starts[s + 1]].tolist() == np.flatnonzero(numbers == kind).tolist()
+        assert starts[0] == 0 and starts[-1] == order.size == numbers.size
 
 
 PROTOCOLS = st.sampled_from([cases.FROZEN, cases.OFF_AXIS, cases.EXACT, cases.FACING])
