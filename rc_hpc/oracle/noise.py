@@ -1,8 +1,8 @@
 """Centroid noise: what the oracle reads from pictures whose disc centres carry Gaussian errors.
 
 The default reading knows the cameras, the lattice, the species of every centroid and sigma,
-and nothing else: no tolerance is set from the truth. The rule `record` repeats the released
-experiment, whose tolerances do depend on it.
+and nothing else: no tolerance is set from the truth. `RECORD` repeats the released experiment,
+whose symprec does depend on it.
 """
 
 from __future__ import annotations
@@ -13,12 +13,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from rc_hpc.constants import ANGLE_TOLERANCE, DELTA, NUMERICAL_ZERO, TAU
-from rc_hpc.errors import UsageError
+from rc_hpc.errors import Status, StructureError, UsageError
 from rc_hpc.geometry.pairs import PairFrames, least_squares_inverse, pair_frames
 from rc_hpc.geometry.protocol import Protocol
 from rc_hpc.kernels.candidates import count_candidates, fill_candidates, image_points, normal_heights, project
 from rc_hpc.kernels.subsets import reconstruct
-from rc_hpc.options import MERGE_RULES
+from rc_hpc.options import ESTIMATORS, LABELLERS, MERGE_RULES, RECORDED_READING
+from rc_hpc.options import NOISE_RULES as RULES
 from rc_hpc.oracle.census import PackedCell, tile
 from rc_hpc.oracle.correspondence import correspond
 from rc_hpc.symmetry.conventional import canonical_order
@@ -26,13 +27,8 @@ from rc_hpc.symmetry.guard import NULL_RECORDER
 from rc_hpc.symmetry.labels import label_cell
 from rc_hpc.symmetry.statistical import LEVEL, symmetrised
 
-#: Tolerance rules: how delta (and, in `record`, symprec) follows from sigma.
-RULES = ("common", "paper", "record")
-#: Which centroids an atom's position is estimated from.
-ESTIMATORS = ("all-views", "best-pair", "anchor-pair")
-#: How the symmetry of the noisy cell is found.
-LABELLERS = ("statistical", "distance")
-
+#: Drawn atoms of one species beyond which a structure is refused: the matching takes their square, thrice.
+MANY_ATOMS = 5000
 #: delta of the rule `common` in units of sigma. A centroid and a position predicted from two
 #: perpendicular views differ by sqrt(2) sigma a coordinate, so 8 sigma is 5.7 deviations:
 #: exceeded once in 10^7 centroids.
@@ -60,7 +56,7 @@ class NoiseReading:
         ``symprec = max(tau, 2 sqrt(q) g sigma)``: g is the largest standard deviation of a
         position per sigma, q what the chi-square (3) of the worst of n atoms exceeds in one
         crystal of a thousand, and 2 stands for the errors of four atoms: one, its image, and
-        the two that fix the translation. The rule `record` has its own symprec,
+        the two that fix the translation. `true-error` is the record's: symprec is
         ``min(0.25, max(0.01, 6 rmsd))`` with rmsd against the true positions.
     tau, angle_tolerance
         Tolerances of the label, Å and degrees.
@@ -85,7 +81,7 @@ class NoiseReading:
 
 
 #: The released experiment.
-RECORD = NoiseReading(rule="record", estimator="anchor-pair", merge="first")
+RECORD = NoiseReading(*RECORDED_READING)
 
 
 def delta_of(rule: str, sigma: float, kappa: float) -> float:
@@ -155,7 +151,7 @@ class NoisyOracle:
         if reading.estimator == "all-views":
             # The best conditioned pair of every view, so that each may start a match.
             chosen = sorted({int(np.argmin(np.where((frames.views == v).any(axis=1), frames.kappa, np.inf))) for v in self.views})
-            used = tuple(self.views)
+            used = tuple(self.views.tolist())
         else:
             if reading.estimator == "best-pair":
                 chosen = [int(np.argmin(frames.kappa))]
@@ -165,11 +161,11 @@ class NoisyOracle:
                 raise UsageError(
                     f"protocol {protocol.name!r}: its first two cameras look along one line; take the estimator best-pair or all-views"
                 )
-            used = tuple(frames.views[chosen[0]])
+            used = tuple(frames.views[chosen[0]].tolist())
         self.frames = PairFrames(*(np.ascontiguousarray(array[chosen]) for array in frames))
         self.inverse = least_squares_inverse(protocol, [tuple(self.views)])[0]
-        #: Covariance of an estimated position per sigma^2, (3, 3).
-        self.covariance = least_squares_inverse(protocol, [used])[0]
+        #: Views that fix a position, and its covariance per sigma^2, (3, 3).
+        self.used, self.covariance = used, least_squares_inverse(protocol, [used])[0]
 
     def run(self, cell: PackedCell, sigmas, seeds, draws=None) -> dict[str, np.ndarray]:
         """Read one structure at every sigma and seed.
@@ -186,17 +182,28 @@ class NoisyOracle:
         Returns
         -------
         dict of (D, N) arrays
-            `space_group` (0: none), `n_recovered`, and `error`: the largest distance of a
-            recovered point from the nearest true atom of its species, Å, which is NaN where
-            nothing is recovered and which no reading but `record` depends on.
+            `space_group` (0: none), `n_recovered`, `symprec` of the label, Å, and of the
+            distances of recovered points from the nearest true atom of their species the
+            largest, `error`, and the `median_error`, Å, NaN where nothing is recovered. No
+            labeller but `true-error` depends on those.
+
+        Raises
+        ------
+        StructureError
+            More than `MANY_ATOMS` drawn atoms of one species.
         """
         lattice, positions, numbers = tile(cell.lattice, cell.positions, cell.numbers, self.protocol.tiling)
+        most = int(np.unique(numbers, return_counts=True)[1].max())
+        if most > MANY_ATOMS:
+            raise StructureError(
+                Status.too_large, f"{most} drawn atoms of one species; centroids of at most {MANY_ATOMS} are matched: take a smaller tiling")
         self.recorder.about(cell.id)
         exact = project(np.ascontiguousarray(positions), self.rotations)
         if draws is None:
             draws = [counter_draws(cell.id, seed, positions, numbers, len(self.views)) for seed in seeds]
         shape = (len(sigmas), len(seeds))
-        found = {"space_group": np.zeros(shape, int), "n_recovered": np.zeros(shape, int), "error": np.full(shape, np.nan)}
+        found = {name: np.zeros(shape, int) for name in ("space_group", "n_recovered")}
+        found |= {name: np.full(shape, np.nan) for name in ("symprec", "error", "median_error")}
         for d, sigma in enumerate(sigmas):
             for k in range(len(seeds)):
                 if sigma == 0 and k > 0:  # no noise: every seed sees the same pictures
@@ -205,14 +212,12 @@ class NoisyOracle:
                     continue
                 kinds, points = self.locate(numbers, exact + sigma * draws[k], sigma)
                 distance = _distance_to_truth(kinds, points, numbers, positions)
+                symprec = self.symprec(sigma, distance)
                 found["n_recovered"][d, k] = len(points)
-                found["error"][d, k] = distance.max(initial=-np.inf) if len(points) else np.nan
-                if self.reading.rule == "record":
-                    symprec = min(0.25, max(0.01, 6 * np.sqrt(np.mean(distance**2)))) if len(points) else 0.01
-                    label = self._label(lattice, kinds, points, symprec)
-                else:
-                    label = self.label(lattice, kinds, points, sigma)
-                found["space_group"][d, k] = label
+                found["symprec"][d, k] = symprec
+                if len(points):
+                    found["error"][d, k], found["median_error"][d, k] = distance.max(), np.median(distance)
+                    found["space_group"][d, k] = self.label(lattice, kinds, points, sigma, symprec)
         return found
 
     def locate(self, numbers, screen, sigma: float) -> tuple[np.ndarray, np.ndarray]:
@@ -273,30 +278,32 @@ class NoisyOracle:
             which, made = which[ranks], made[ranks]
         return kinds[which], made
 
-    def label(self, lattice, numbers, positions, sigma: float) -> int:
+    def label(self, lattice, numbers, positions, sigma: float, symprec: float) -> int:
         """Space-group number of the atoms located at this sigma; 0 where there is none."""
-        reading = self.reading
-        if len(positions) == 0:
-            return 0
-        if reading.labeller == "distance":
-            return self._label(lattice, numbers, positions, self.symprec(len(positions), sigma))
-        cell = symmetrised(
-            lattice, positions @ np.linalg.inv(lattice), numbers, sigma**2 * self.covariance,
-            reading.tau, reading.angle_tolerance, reading.level,
-        )
-        return self._label(lattice, numbers, cell.frac @ lattice, reading.tau)
+        reading, frac = self.reading, positions @ np.linalg.inv(lattice)
+        if reading.labeller == "statistical":
+            frac = symmetrised(
+                lattice, frac, numbers, sigma**2 * self.covariance, reading.tau, reading.angle_tolerance, reading.level).frac
+        found, _ = label_cell(lattice, frac, numbers, symprec, reading.angle_tolerance, recorder=self.recorder)
+        return 0 if found is None else found.number
 
-    def symprec(self, n_atoms: int, sigma: float) -> float:
-        """symprec of the labeller `distance`, Å: see `NoiseReading`."""
+    def symprec(self, sigma: float, distance) -> float:
+        """symprec of the label, Å: see `NoiseReading`.
+
+        Parameters
+        ----------
+        distance : (n,)
+            Of every located atom from the truth, Å; all but `true-error` ask for their number only.
+        """
         from scipy.stats import chi2
 
+        tau, n_atoms = self.reading.tau, len(distance)
+        if self.reading.labeller == "true-error":
+            return min(0.25, max(0.01, 6 * float(np.sqrt(np.mean(np.square(distance)))))) if n_atoms else 0.01
+        if self.reading.labeller == "statistical" or not n_atoms:
+            return tau
         gain = np.sqrt(np.linalg.eigvalsh(self.covariance)[-1])
-        return max(self.reading.tau, float(2 * np.sqrt(chi2.isf(1e-3 / n_atoms, 3)) * gain * sigma))
-
-    def _label(self, lattice, numbers, positions, symprec) -> int:
-        found, _ = label_cell(
-            lattice, positions @ np.linalg.inv(lattice), numbers, symprec, self.reading.angle_tolerance, recorder=self.recorder)
-        return 0 if found is None else found.number
+        return max(tau, float(2 * np.sqrt(chi2.isf(1e-3 / n_atoms, 3)) * gain * sigma))
 
 
 def _distance_to_truth(kinds, points, numbers, positions):
@@ -333,4 +340,4 @@ def read_cells(cells, protocol: Protocol, sigmas, seeds, reading: NoiseReading =
         sizes = [len(cell.numbers) * int(np.prod(protocol.tiling)) for cell in cells]
         draws = list(zip(*(shared_draws(sizes, seed, len(protocol.views)) for seed in seeds), strict=True))
     found = [oracle.run(cell, sigmas, seeds, draw) for cell, draw in zip(cells, draws, strict=True)]
-    return {name: np.stack([one[name] for one in found], axis=-1) for name in ("space_group", "n_recovered", "error")}
+    return {name: np.stack([one[name] for one in found], axis=-1) for name in found[0]}

@@ -133,9 +133,13 @@ def test_tolerance_rules():
 def test_symprec_follows_from_sigma_cameras_and_estimator():
     all_views = NoisyOracle(FROZEN, NoiseReading(labeller="distance"))
     pair = NoisyOracle(FROZEN, NoiseReading(labeller="distance", estimator="anchor-pair"))
-    assert all_views.symprec(16, 0.0) == 0.01
-    assert pair.symprec(16, 0.02) / all_views.symprec(16, 0.02) == pytest.approx(1 / 0.6754, rel=1e-3)
-    assert all_views.symprec(100, 0.02) > all_views.symprec(10, 0.02) > all_views.symprec(10, 0.01)
+    few, some, many = (np.full(n, np.nan) for n in (10, 16, 100))  # their true errors are not asked for
+    assert all_views.symprec(0.0, some) == 0.01
+    assert pair.symprec(0.02, some) / all_views.symprec(0.02, some) == pytest.approx(1 / 0.6754, rel=1e-3)
+    assert all_views.symprec(0.02, many) > all_views.symprec(0.02, few) > all_views.symprec(0.01, few)
+    assert NoisyOracle(FROZEN).symprec(0.02, many) == 0.01
+    record = NoisyOracle(FROZEN, RECORD)
+    assert [record.symprec(0.02, np.array(d)) for d in ([0.03, 0.04], [1.0], [1e-4], [])] == pytest.approx([6 * 0.05 / 2**0.5, 0.25, 0.01, 0.01])
 
 
 def test_estimators_take_the_views_they_name():
