@@ -14,7 +14,7 @@ from rc_hpc.report import DIGITS, ENDINGS, Table, render, show, write
 if TYPE_CHECKING:
     from rc_hpc.store.tallies import CensusCounts
 
-NAMES = ("reference", "subsets", "views", "violations", "falling", "granularity", "systems", "status")
+NAMES = ("reference", "subsets", "views", "violations", "falling", "granularity", "systems", "phantom-deltas", "status")
 #: Those that end a run.
 SUMMARY = ("reference", "status")
 EXAMPLES = """\
@@ -33,6 +33,8 @@ tables of a census:
   falling      the pairs over which R1 itself falls
   granularity  R0 and R1 for crystal system, Bravais lattice, point group and space group
   systems      R1 by true crystal system
+  phantom-deltas
+               structures that have a phantom at some tolerance up to delta, by number of views
   status       rows by status, with an example of each
 
 tables of a frontier (python -m rc_hpc.sweep frontier):
@@ -66,7 +68,7 @@ def _run(argv) -> int:
     args = parser().parse(argv)
     if args.format == "parquet" and args.output is None:
         raise UsageError("--format parquet is not for a terminal: name a folder with --output")
-    counts, found = _tables_of(args.census, None if args.table == "all" else (args.table,))
+    counts, found = tables_of(args.census, None if args.table == "all" else (args.table,))
     if args.output is None:
         show(found, args.format)
         return Exit.CLEAN
@@ -78,7 +80,7 @@ def _run(argv) -> int:
     return Exit.CLEAN
 
 
-def _tables_of(path: Path, names: tuple[str, ...] | None, short: bool = False):
+def tables_of(path: Path, names: tuple[str, ...] | None, short: bool = False):
     """Counts and tables of a file, whatever its kind: those of these names, by default all, or those that end a run."""
     from rc_hpc.store.frontiers import count_frontier
     from rc_hpc.store.reader import open_ours
@@ -99,12 +101,12 @@ def _tables_of(path: Path, names: tuple[str, ...] | None, short: bool = False):
 
 def summary(path: str | Path) -> str:
     """The tables that end a run as terminal text."""
-    return "\n\n".join(render(table, "terminal") for table in _tables_of(Path(path), None, short=True)[1])
+    return "\n\n".join(render(table, "terminal") for table in tables_of(Path(path), None, short=True)[1])
 
 
 def tables(counts: CensusCounts, names=NAMES) -> list[Table]:
     """The tables of these names, with captions that say under which conditions they hold."""
-    from rc_hpc.analysis import ceilings, monotonicity
+    from rc_hpc.analysis import ceilings, monotonicity, phantom_deltas
 
     options, sets, subsets = counts.options, counts.sets(), counts.subsets
     conditions = f"{_conditions(counts)}; {DIGITS}"
@@ -138,10 +140,14 @@ def tables(counts: CensusCounts, names=NAMES) -> list[Table]:
     def systems():
         return f"Ceilings by true crystal system{_full(counts)} ({conditions})", ceilings.by_system(sets, subsets)
 
+    def deltas():
+        what = "Structures, on each subset, with a phantom by acceptance at some tolerance up to delta, wherever the delta of the census lies"
+        return f"{what} ({conditions})", phantom_deltas.by_delta(counts.phantom_deltas(), subsets, options["delta_max"])
+
     def status():
         return f"Rows by status, with the first of each; only ok rows count elsewhere (counts exact{_partial(counts)})", ceilings.by_status(counts.status)
 
-    makers = dict(zip(NAMES, (reference, by_subset, views, violations, falling, granularity, systems, status), strict=True))
+    makers = dict(zip(NAMES, (reference, by_subset, views, violations, falling, granularity, systems, deltas, status), strict=True))
     found = []
     for name in names:
         caption, frame = makers[name]()

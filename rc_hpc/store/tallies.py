@@ -17,6 +17,7 @@ from rc_hpc.analysis.ceilings import (
     tally,
 )
 from rc_hpc.analysis.monotonicity import Losses, count_losses
+from rc_hpc.analysis.phantom_deltas import tally_deltas
 from rc_hpc.errors import RcError, Status
 from rc_hpc.store import layout
 from rc_hpc.store.reader import open_ours, read_table
@@ -27,7 +28,7 @@ BLOCK_BYTES = 1 << 23
 
 STATIC = ("subsets/mask", "subsets/name", "subsets/size", "subsets/kappa", "protocol/view")
 _STRUCTURES = ("id", "message", "status", "quarantine", *STRUCTURE_COLUMNS)
-_CELLS = ("label_status", *(name for name in CELL_COLUMNS if name != "labelled"))
+_CELLS = ("label_status", "phantom_delta", *(name for name in CELL_COLUMNS if name != "labelled"))
 
 
 @dataclass(frozen=True)
@@ -49,6 +50,8 @@ class CensusCounts:
         Tallies of the computed structures (status ok) without and with quarantine bits.
     kept_losses, quarantined_losses
         What added cameras lose of the same.
+    kept_deltas, quarantined_deltas : (D, K) int64
+        From `tally_deltas`, of the same.
     status
         By status, in the order of the codes: rows, and the id and message of the first.
     """
@@ -62,6 +65,8 @@ class CensusCounts:
     quarantined: Tally
     kept_losses: Losses
     quarantined_losses: Losses
+    kept_deltas: np.ndarray
+    quarantined_deltas: np.ndarray
     status: dict[str, tuple[int, str, str]]
 
     @property
@@ -84,6 +89,11 @@ class CensusCounts:
     def losses(self) -> dict[str, Losses]:
         """Losses of the same sets."""
         return sets_of(self.options, self.kept_losses, self.quarantined_losses, self.quarantined.n)
+
+    def phantom_deltas(self) -> dict[str, tuple[int, np.ndarray]]:
+        """Number of structures and `tally_deltas` of the same sets."""
+        deltas = sets_of(self.options, self.kept_deltas, self.quarantined_deltas, self.quarantined.n)
+        return {name: (int(found.n), deltas[name]) for name, found in self.sets().items()}
 
 
 def sets_of(options: dict, kept, quarantined, n_quarantined: int) -> dict:
@@ -140,12 +150,14 @@ def count_census(path: str | Path, block_bytes: int = BLOCK_BYTES) -> CensusCoun
                 of_policy = {name: values[chosen] for name, values in rows.items()}
                 block_found.append(tally(of_policy, options["truth"], tiling))
                 block_found.append(count_losses(of_policy["correct_crystal_system"], masks))
+                block_found.append(tally_deltas(of_policy["phantom_delta"]))
             found = [one + other for one, other in zip(found, block_found, strict=True)] if found else block_found
     n_views = len(static["protocol/view"])
     subsets = subsets_of(static, n_views)
     in_order = {name: status[name] for name in Status.__members__ if name in status}
-    kept, kept_losses, quarantined, quarantined_losses = found
-    return CensusCounts(options, attrs, n_views, subsets, masks, kept, quarantined, kept_losses, quarantined_losses, in_order)
+    kept, kept_losses, kept_deltas, quarantined, quarantined_losses, quarantined_deltas = found
+    return CensusCounts(
+        options, attrs, n_views, subsets, masks, kept, quarantined, kept_losses, quarantined_losses, kept_deltas, quarantined_deltas, in_order)
 
 
 def dataset_of(h5: h5py.File, path, name: str) -> h5py.Dataset:

@@ -48,6 +48,7 @@ def random_batch(options, n=40, seed=0):
         "certified": rng.random((n, k)) < 0.9, "point_error": rng.random((n, k)), "atom_error": rng.random((n, k)) * 1e-14,
         "label_status": rng.choice([LabelStatus.labelled] * 9 + [LabelStatus.failed], (n, k)),
     }
+    cells["phantom_delta"] = rng.choice([np.inf, 0.0, 1.0], (n, k), p=[0.5, 0.2, 0.3]) * 10.0**rng.uniform(-4, 0, (n, k))
     for name, values in cells.items():
         batch[f"cells/{name}"][~bad] = values[~bad]
     for name in LABELS:
