@@ -16,6 +16,8 @@ from rc_hpc.store import layout
 from rc_hpc.store.batch import Batch, Children
 from rc_hpc.store.schema import SCHEMA_VERSION, SCHEMAS
 
+#: Files of plain arrays, without rows that ranks share: see `rc_hpc.store.arrays`.
+ARRAY_KINDS = ("pixels", "training")
 #: First bytes of files that are met in place of ours.
 _SIGNATURES = (
     (b"\x89HDF\r\n\x1a\n", "a damaged or truncated HDF5 file"),
@@ -32,7 +34,7 @@ def open_ours(path: str | Path, kind: str | None = None) -> h5py.File:
     Parameters
     ----------
     kind
-        `packed` or `census`; by default either.
+        One of the schemas' or of `ARRAY_KINDS`; by default any of the schemas'.
 
     Raises
     ------
@@ -48,9 +50,9 @@ def open_ours(path: str | Path, kind: str | None = None) -> h5py.File:
     found, version = h5.attrs.get("kind"), h5.attrs.get("schema_version")
     if "complete" in h5.attrs:
         problem = "it is one part of an unfinished run; merge its folder first"
-    elif found not in SCHEMAS or h5.attrs.get("creator") != "rc_hpc":
+    elif found not in (*SCHEMAS, *ARRAY_KINDS) or h5.attrs.get("creator") != "rc_hpc":
         problem = f"it is an HDF5 file of another program, with {', '.join(sorted(h5)[:5]) or 'nothing'} in it"
-    elif kind not in (None, found):
+    elif found != kind and not (kind is None and found in SCHEMAS):
         problem = f"it is a {found} file"
     elif version != SCHEMA_VERSION:
         problem = f"its version is {version}, this rc_hpc reads {SCHEMA_VERSION}: write it again or use the version that wrote it"

@@ -1,0 +1,217 @@
+"""Training runs end to end on a small network: stopped, killed, resumed, with several processes, refused."""
+
+import importlib.util
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+from functools import partial
+
+import h5py
+import numpy as np
+import pytest
+
+from rc_hpc.drivers import training
+from rc_hpc.models.predictions import read_all
+from rc_hpc.parallel.launch import child_environment
+from tests.unit.training_cases import ROOT, VIEWS, job, write_pixels, write_split
+
+missing = [name for name in ("torch", "torchvision", "timm") if importlib.util.find_spec(name) is None]
+pytestmark = pytest.mark.skipif(bool(missing), reason=f"{', '.join(missing)} not installed: pip install 'rc_hpc[train]'")
+# 28 training structures of 2 views, 4 in each class; a quarter held out: 42 pictures, 6 steps of 7.
+QUICK = ["--model", "test_vit", "--weights", "random", "--device", "cpu", "--batch-size", "7", "--holdout", "0.25",
+         "--epochs", "3", "--lr", "0.003", "--progress", "none", "-q"]
+
+
+@pytest.fixture(scope="module")
+def data(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("training")
+    return [str(write_pixels(folder / "pixels.h5")), "--split", str(write_split(folder / "split"))]
+
+
+@pytest.fixture(scope="module")
+def clean(data, tmp_path_factory):
+    """An undisturbed run of two seeds."""
+    output = tmp_path_factory.mktemp("clean") / "run.h5"
+    assert job().main([*data, *QUICK, "--seeds", "23,24", "-o", str(output)]) == 0
+    return output
+
+
+def content(output):
+    with h5py.File(output) as h5:
+        return h5.attrs["content_hash"]
+
+
+def weights(output, seed=23):
+    import torch
+
+    return {name: tensor.numpy() for name, tensor in torch.load(output.with_suffix("") / f"seed-{seed}.pt", weights_only=True).items()}
+
+
+def same(one, other):
+    return one.keys() == other.keys() and all(np.array_equal(one[name], other[name]) for name in one)
+
+
+def test_it_learns_and_tells_everything(clean):
+    with h5py.File(clean) as h5:
+        assert h5["learning/loss"].shape == (2, 18) and h5["learning/rate"][0] == 0.003
+        assert h5["learning/rate"][9] == pytest.approx(0.0015)  # halfway down the cosine
+        assert h5["learning/train_loss"][0, -1] < h5["learning/train_loss"][0, 0]
+        assert h5["evaluation/logits"].shape == (2, 14, len(VIEWS), 7)
+        answer, truth = h5["evaluation/answer"][()], h5["evaluation/truth"][()]
+        assert np.array_equal(h5["evaluation/n_correct"][()], (answer == truth).sum(-1)) and h5["evaluation/n_correct"][0, 0] > 2
+        assert np.array_equal(answer[:, 0], h5["evaluation/logits"][()].mean(2, dtype=float).argmax(-1))
+        assert h5["evaluation/confusion"][()].sum() == 2 * 2 * 14
+        assert set(h5["train/id"].asstr()) | set(h5["holdout/id"].asstr()) == {f"s{k}" for k in range(28)}
+        assert len(h5["train/id"]) == 21 and np.array_equal(np.bincount(h5["holdout/truth"][()]), np.ones(7))
+        undescribed = []
+        h5.visititems(lambda name, item: undescribed.append(name) if isinstance(item, h5py.Dataset) and not {"units", "description"} <= set(item.attrs) else None)
+        assert not undescribed
+        assert json.loads(h5.attrs["environment"])["threads"] == 1
+    assert not same(weights(clean, 23), weights(clean, 24))
+    assert not clean.with_name("run.h5.parts").exists()
+
+
+def test_predictions_are_in_the_ladders_schema(clean):
+    files = read_all([clean.with_suffix("") / "predictions"])
+    assert [(file.k, file.kind, file.cell) for file in files] == [(1, "pixels", "conventional"), (2, "pixels", "conventional")] * 2
+    with h5py.File(clean) as h5:
+        assert [file.n_correct for file in files] == h5["evaluation/n_correct"][()].ravel().tolist()
+
+
+@pytest.mark.parametrize("name", ["learning", "confusion", "reliability"])
+def test_figures_are_pictures(clean, name):
+    from PIL import Image
+
+    with Image.open(clean.with_suffix("") / f"{name}.png") as image:
+        assert len(np.unique(np.asarray(image.convert("L")))) > 3
+    assert (clean.with_suffix("") / f"{name}.pdf").read_bytes().startswith(b"%PDF")
+
+
+@pytest.mark.parametrize("step", [8, 12])  # in the middle of the second epoch, and at its end
+def test_usr1_saves_and_leaves_and_the_rest_is_the_same(data, clean, tmp_path, monkeypatch, capsys, step):
+    output, saved = tmp_path / "run.h5", []
+    save = training._save
+
+    def interrupted(path, state):
+        save(path, state)
+        saved.append(state.get("step"))
+        if state.get("step") == step and saved.count(step) == 1:
+            os.kill(os.getpid(), signal.SIGUSR1)
+
+    monkeypatch.setattr(training, "_save", interrupted)
+    every = ["--save-every", "1"] if step % 6 else []
+    request = [*data, *QUICK[:-1], "--seeds", "23,24", "-o", str(output), *every, "--resume"]
+    assert job().main(request) == 0
+    assert not output.exists() and "SIGUSR1" in capsys.readouterr().err
+    assert saved[-1] == step + 1
+    assert job().main(request) == 0
+    assert content(output) == content(clean)
+    assert same(weights(output), weights(clean)) and same(weights(output, 24), weights(clean, 24))
+    assert job().main(request) == 0 and "finished already" in capsys.readouterr().out
+
+
+def forked(run):
+    """Process number of a child that leaves with what `run` returns; a new interpreter would spend its time on importing torch."""
+    child = os.fork()
+    if child == 0:
+        try:
+            os._exit(run())
+        finally:
+            os._exit(99)
+    return child
+
+
+def status(child):
+    return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+
+
+def test_killed_in_mid_epoch_it_ends_with_the_same_weights(data, clean, tmp_path, capsys):
+    save = training._save
+
+    def deadly(path, state):
+        save(path, state)
+        if state["step"] == 9:
+            os.kill(os.getpid(), signal.SIGKILL)
+
+    def run():
+        training._save = deadly
+        return job().main(request)
+
+    output = tmp_path / "run.h5"
+    request = [*data, *QUICK, "--seeds", "23,24", "-o", str(output), "--save-every", "3"]
+    assert status(forked(run)) == -signal.SIGKILL
+    checkpoint = output.with_name("run.h5.parts") / "seed-23.pt"
+    assert training._load(checkpoint)["step"] == 9 and not output.exists()
+    assert job().main(request) == 2 and "--resume" in capsys.readouterr().err
+    assert job().main([*request, "--resume", "--epochs", "4"]) == 1 and "epochs: was 3, now 4" in capsys.readouterr().err
+    assert job().main([*request, "--resume"]) == 0
+    assert content(output) == content(clean)
+    assert same(weights(output), weights(clean))
+
+
+def test_two_srun_tasks_train_what_one_trains(data, clean, tmp_path):
+    output = tmp_path / "run.h5"
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+
+    def task(rank):
+        os.environ.update({
+            "SLURM_STEP_NUM_TASKS": "2", "SLURM_PROCID": str(rank), "SLURM_LOCALID": str(rank), "SLURM_STEP_NUM_NODES": "1",
+            "SLURM_JOB_ID": "1", "MASTER_PORT": str(port)})
+        return job().main([*data, *QUICK, "--seeds", "23", "-o", str(output)])
+
+    assert [status(child) for child in [forked(partial(task, rank)) for rank in range(2)]] == [0, 0]
+    one, two = weights(clean), weights(output)
+    for name in one:
+        np.testing.assert_allclose(two[name], one[name], atol=2e-4, err_msg=name)
+    with h5py.File(output) as h5, h5py.File(clean) as reference:
+        assert h5.attrs["processes"] == 2
+        np.testing.assert_allclose(h5["learning/loss"][0], reference["learning/loss"][0], atol=2e-4)
+
+
+@pytest.mark.slow
+def test_torchrun_trains_what_one_trains(data, clean, tmp_path):
+    output = tmp_path / "run.h5"
+    command = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2",
+               str(ROOT / "jobs" / "train_pixels.py"), *data, *QUICK, "--seeds", "23", "-o", str(output)]
+    environment = child_environment() | {"PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1"}
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=300, check=False)
+    assert done.returncode == 0, done.stderr
+    one, two = weights(clean), weights(output)
+    for name in one:
+        np.testing.assert_allclose(two[name], one[name], atol=2e-4, err_msg=name)
+
+
+@pytest.mark.parametrize(("more", "code", "said"), [
+    (["--device", "cuda"], 2, "--device cpu"),
+    (["--augment", "hflip"], 2, "geometry"),
+    (["--augment", "mixup,noise"], 2, "hides or mixes atoms"),
+    (["--augment", "sharpen"], 2, "brightness, contrast, noise"),
+    (["--precision", "float16"], 2, "bfloat16"),
+    (["--model", "no_such_net"], 2, "timm has no"),
+    (["--model", "torchvision:no_such_net"], 2, "torchvision has no"),
+    (["--weights", "imagenet"], 2, "random, hub or file:PATH"),
+    (["--weights", "file:/nowhere/w.pt"], 1, "No such file"),
+    (["--seeds", "1,1"], 2, "different"),
+    (["--holdout", "0.9"], 2, "0 to 0.5"),
+    (["--split", "nowhere"], 1, "train.jsonl"),
+    (["-o", "run.out"], 2, ".h5"),
+])
+def test_refusals_name_the_cure(data, tmp_path, monkeypatch, capsys, more, code, said):
+    import torch
+
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
+    monkeypatch.chdir(tmp_path)
+    assert job().main([*data, *QUICK, *more]) == code
+    assert said in capsys.readouterr().err
+    assert not list(tmp_path.glob("*.pt")) and not list(tmp_path.glob("*.h5"))
+
+
+def test_structures_without_pictures_are_named(data, tmp_path, capsys):
+    split = write_split(tmp_path / "split", 28, 21)
+    assert job().main([data[0], "--split", str(split), *QUICK, "-o", str(tmp_path / "run.h5")]) == 1
+    assert "7 of 21" in capsys.readouterr().err
