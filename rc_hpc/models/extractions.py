@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from pathlib import Path
 
 from rc_hpc.errors import RcError
@@ -38,3 +39,29 @@ def _atom(path, id_: str, atom) -> tuple[str, float, float, float]:
     if isinstance(atom, list) and len(atom) == 4 and isinstance(atom[0], str) and all(type(x) in (int, float) and math.isfinite(x) for x in atom[1:]):
         return atom[0], *map(float, atom[1:])
     raise RcError(f"{path}: {id_}: {atom!r} is no atom; write [symbol, x, y, z]")
+
+
+_MARKS = re.compile(r"^\s*(?:[-*+\u2022\u00b7]|\(?\d+[.):]?(?=\s))\s*")
+
+
+def atom_lines(text: str) -> list[tuple[str, float, float, float]]:
+    """Atoms in a reply: lines of an element symbol and three numbers.
+
+    Bullets, numbering, commas, brackets, bold and table marks are looked through; a count behind the
+    symbol ("Na1") and words behind the numbers are left aside. Every other line is ignored.
+    """
+    from ase.data import atomic_numbers
+
+    found = []
+    for line in text.splitlines():
+        parts = re.sub(r"[,;|()\[\]*`:=]", " ", _MARKS.sub("", line)).split()
+        symbol = re.sub(r"[\d_]+$", "", parts[0]) if parts else ""
+        if len(parts) < 4 or symbol not in atomic_numbers or symbol == "X":
+            continue
+        try:
+            numbers = [float(part) for part in parts[1:4]]
+        except ValueError:
+            continue
+        if all(map(math.isfinite, numbers)):
+            found.append((symbol, *numbers))
+    return found

@@ -55,6 +55,7 @@ class Progress:
         self.mode = mode if rank == 0 else "none"
         self._messages = rank == 0
         self._rows = self._failures = 0
+        self._note = ""
         self._start = self._last = clock()
         self._shown = (-1, -1)
         self._step = self._twentieth()
@@ -66,12 +67,12 @@ class Progress:
         return tqdm(total=self.total, initial=self.initial, unit=f" {self.unit}",
                     file=self.stream, dynamic_ncols=True, mininterval=0.2)
 
-    def update(self, rows: int, failures: int = 0) -> None:
-        """Tell the rows done so far in this run, and how many of them failed."""
-        self._rows, self._failures = rows, failures
+    def update(self, rows: int, failures: int = 0, note: str = "") -> None:
+        """Tell the rows done so far in this run, how many of them failed, and what else is to be shown."""
+        self._rows, self._failures, self._note = rows, failures, note
         if self._bar is not None:
-            if failures:
-                self._bar.set_postfix_str(f"{failures} failed", refresh=False)
+            if failures or note:
+                self._bar.set_postfix_str(", ".join(filter(None, (f"{failures} failed" if failures else "", note))), refresh=False)
             self._bar.update(self.initial + rows - self._bar.n)
         elif self.mode == "plain":
             step = self._twentieth()
@@ -120,6 +121,8 @@ class Progress:
         elif rate > 0:
             parts.append(f"{_duration((self.total - done) / rate)} left")
         parts.append(f"{self._failures} failed")
+        if self._note:
+            parts.append(self._note)
         self._write(", ".join(parts))
 
     def _write(self, line: str) -> None:
