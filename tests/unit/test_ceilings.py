@@ -5,6 +5,7 @@ import math
 import numpy as np
 import pytest
 from pandas.testing import assert_frame_equal
+from scipy.stats import binomtest
 from tables_cases import LABELS, options_of, random_batch
 
 from rc_hpc.analysis import ceilings
@@ -12,18 +13,11 @@ from rc_hpc.analysis.ceilings import CELL_COLUMNS, STRUCTURE_COLUMNS, Subsets, t
 from rc_hpc.analysis.intervals import wilson
 from rc_hpc.constants import CRYSTAL_SYSTEMS
 
-Z = 1.959964
-
-
-def closed_form(k, n):
-    p, q = k / n, Z * Z / n
-    middle, half = (p + q / 2) / (1 + q), math.sqrt(q * (p * (1 - p) + q / 4)) / (1 + q)
-    return middle - half, middle + half
-
-
 @pytest.mark.parametrize(("k", "n"), [(0, 1), (1, 1), (0, 210), (1, 210), (200, 210), (209, 210), (210, 210), (3, 7), (499_999, 1_000_000)])
-def test_wilson_is_the_closed_form(k, n):
-    assert wilson(k, n) == pytest.approx(closed_form(k, n), abs=1e-7)
+@pytest.mark.parametrize("confidence", [0.95, 0.99])
+def test_wilson_equals_scipy(k, n, confidence):
+    expected = binomtest(k, n).proportion_ci(confidence, method="wilson")
+    assert wilson(k, n, confidence) == pytest.approx((expected.low, expected.high), abs=1e-12)
 
 
 def test_wilson_of_nothing_and_of_other_confidences():
@@ -72,7 +66,7 @@ def test_frames_agree_with_counting_one_by_one(truth):
         excess = [int(rows["n_recovered"][i, k]) - 8 * int(rows["n_atoms"][i]) for i in range(n)]
         assert (row["R1_count"], row["n"]) == (sum(right), n)
         assert row["R1"] == sum(right) / n
-        assert (row["R1_low95"], row["R1_high95"]) == pytest.approx(closed_form(sum(right), n), abs=1e-7)
+        assert (row["R1_low95"], row["R1_high95"]) == pytest.approx(wilson(sum(right), n), abs=1e-7)
         assert (row["phantoms"], row["with_phantoms"]) == (sum(found), sum(x > 0 for x in found))
         assert (row["exact_phantoms"], row["with_exact_phantoms"]) == (sum(exact), sum(x > 0 for x in exact))
         assert row["mean_excess"] == pytest.approx(sum(excess) / n)
@@ -112,7 +106,7 @@ def test_reference_rows():
     assert np.isnan(two["low95"])
     full = found["all", "R1, full protocol"]
     assert tuple(full[["views", "subsets", "count", "n"]]) == (3, 1, 39, 40)
-    assert tuple(full[["low95", "high95"]]) == pytest.approx(closed_form(39, 40), abs=1e-7)
+    assert tuple(full[["low95", "high95"]]) == pytest.approx(wilson(39, 40), abs=1e-7)
     assert found["all", "largest atom error, full protocol"]["length_angstrom"] == np.inf
     assert found["all", "largest point error, full protocol"]["length_angstrom"] == 2.5
     assert found["all", "certified, full protocol"]["count"] == rows["certified"][:, 3].sum()
