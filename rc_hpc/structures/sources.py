@@ -1,4 +1,4 @@
-"""From what a user names to a stream of items: files, folders, globs, prototypes, synthetic."""
+"""From what a user names to a stream of items: files, folders, globs, the Materials Project, prototypes, synthetic."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from importlib import util
 from pathlib import Path
 
 from rc_hpc.errors import UsageError
+from rc_hpc.structures import mp
 from rc_hpc.structures.files import mapped, read_span
 from rc_hpc.structures.listing import FORMATS, file_items
 from rc_hpc.structures.readers import read_prototype
@@ -20,7 +21,7 @@ from rc_hpc.structures.scan import json_spans
 from rc_hpc.structures.synthetic import synthetic_items
 
 KINDS = ("a CIF, POSCAR, (ext)XYZ, pymatgen JSON or JSONL file (.gz too), an ASE database (.db), "
-         "a folder or glob of them, 'prototypes', or 'synthetic:N'")
+         "a folder or glob of them, 'mp:IDS' or 'mp:QUERY', 'prototypes', or 'synthetic:N'")
 
 
 def iter_items(sources: Sequence[str], *, format: str | None = None, seed: int = 0) -> Iterator[Item]:
@@ -29,7 +30,8 @@ def iter_items(sources: Sequence[str], *, format: str | None = None, seed: int =
     Parameters
     ----------
     sources
-        Files, folders, globs, ``prototypes``, ``synthetic:N`` or ``synthetic:N:natoms``.
+        Files, folders, globs, ``mp:...`` (see `rc_hpc.structures.mp.parse_query`), ``prototypes``,
+        ``synthetic:N`` or ``synthetic:N:natoms``.
     format
         One of cif, poscar, xyz, json, jsonl, db: taken for every file, whatever its name.
     seed
@@ -79,6 +81,8 @@ def _listing(source: str, format: str | None, seed: int,
         return _prototypes
     if source.startswith("synthetic:"):
         return partial(synthetic_items, *_synthetic_numbers(source), seed)
+    if source.startswith("mp:"):
+        return mp.listing(source)
     path = os.path.expanduser(source)
     if os.path.isdir(path):
         return partial(_folder, path, format)
