@@ -9,11 +9,15 @@ import numpy as np
 
 from rc_hpc.errors import UsageError
 
+#: Towards the end of the rows a batch takes at most this part of the predicted cost that is left, and
+#: at least this part of the largest batch: the ranks end close together.
+TAPER = 8
+
 
 def make_batches(
     costs: np.ndarray, max_cost_share: float, max_rows: int
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Cut rows into contiguous batches of bounded predicted cost.
+    """Cut rows into contiguous batches of bounded predicted cost, the last ones ever smaller.
 
     The cut depends on no number of ranks or shards, so that any number of them may resume
     the work of any other.
@@ -45,7 +49,8 @@ def make_batches(
     bounds = [0]
     while bounds[-1] < len(costs):
         start = bounds[-1]
-        end = int(np.searchsorted(before, before[start] + limit, side="right")) - 1
+        room = min(limit, max(limit, before[-1] - before[start]) / TAPER)
+        end = int(np.searchsorted(before, before[start] + room, side="right")) - 1
         bounds.append(min(max(end, start + 1), start + max_rows, len(costs)))
     bounds = np.array(bounds, np.int64)
     return bounds, largest_first(batch_costs(costs, bounds))

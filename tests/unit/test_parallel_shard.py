@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rc_hpc.errors import Exit, UsageError
-from rc_hpc.parallel.shard import batch_costs, make_batches, parse_shard, shard_batches
+from rc_hpc.parallel.shard import TAPER, batch_costs, make_batches, parse_shard, shard_batches
 
 cost_lists = st.lists(st.floats(0, 1e6) | st.integers(0, 3).map(float), max_size=60)
 
@@ -22,18 +22,20 @@ def test_batches_are_contiguous_bounded_and_maximal(costs, share, max_rows):
     limit = share * sum(costs)
     room = 1e-9 * (1 + sum(costs))
     for start, end in pairwise(bounds):
-        assert end - start == 1 or sum(costs[start:end]) <= limit + room
+        bound = min(limit, max(limit, sum(costs[start:])) / TAPER)
+        assert end - start == 1 or sum(costs[start:end]) <= bound + room
         if end < len(costs) and end - start < max_rows:
-            assert sum(costs[start:end + 1]) >= limit - room
+            assert sum(costs[start:end + 1]) >= bound - room
     assert sorted(order) == list(range(len(rows)))
     drawn = batch_costs(costs, bounds)[order]
     assert (np.diff(drawn) <= 0).all()
 
 
 def test_batches_by_hand():
-    bounds, order = make_batches([1, 1, 2, 8, 1, 1, 1, 1], max_cost_share=0.25, max_rows=3)
-    assert bounds.tolist() == [0, 3, 4, 7, 8]
-    assert order.tolist() == [1, 0, 2, 3]
+    bounds, order = make_batches([1, 1, 2, 8, *[1] * 52], max_cost_share=0.0625, max_rows=3)  # at most 4 in a batch
+    assert bounds[:4].tolist() == [0, 3, 4, 7]
+    assert order[:2].tolist() == [1, 0]
+    assert np.diff(bounds).tolist() == [3, 1, *[3] * 10, *[2] * 4, *[1] * 14]  # an eighth of what is left
 
 
 @given(cost_lists, st.integers(1, 9))
