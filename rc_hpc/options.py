@@ -17,7 +17,7 @@ TRUTHS = ("stored", "conventional")
 RENDERERS = ("fast", "ase")
 #: Conditions of an occlusion sweep, its rules of verification by default, and its merge rules.
 CONDITIONS = ("O0", "O1", "O2", "O3")
-VERIFICATIONS = ("covered", "strict", "3-of-V")
+VERIFICATIONS = ("covered", "strict", "painted", "3-of-V")
 OCCLUSION_RULES = ("dominance", "first")
 #: Noise: how the tolerance delta follows from sigma; `record` is the released experiment as a whole.
 NOISE_RULES = ("common", "paper", "record")
@@ -324,8 +324,9 @@ class OcclusionOptions(_Options):
         (redundant).
     verifications
         When a view that does not show a candidate lets it pass: never (`strict`), where a disc
-        that is shown covers the spot of every copy (`covered`), where k views in all show it
-        (`k-of-V`, any number for k), where something was taken away (`excused`; parity only).
+        whose centre is there covers the spot of every copy (`covered`), where any disc is painted
+        over those spots (`painted`), where k views in all show it (`k-of-V`, any number for k),
+        where the image of an atom was taken away (`excused`: knows what it cannot; parity only).
     enumerations, rules
         Of ENUMERATIONS and of OCCLUSION_RULES; see `readings`.
     delta
@@ -355,8 +356,8 @@ class OcclusionOptions(_Options):
             for value in getattr(self, name):
                 _known(name, value, known)
         for name in self.verifications:
-            if name not in ("strict", "covered", "excused") and shown_needed(name) is None:
-                raise UsageError(f"--verify {name!r}: strict, covered, excused, or a number of views of 2 or more as in 3-of-V")
+            if name not in ("strict", "covered", "painted", "excused") and shown_needed(name) is None:
+                raise UsageError(f"--verify {name!r}: strict, covered, painted, excused, or a number of views of 2 or more as in 3-of-V")
         for name in ("conditions", "verifications", "enumerations", "rules"):
             values = getattr(self, name)
             if not values or len(set(values)) != len(values):
@@ -368,9 +369,8 @@ class OcclusionOptions(_Options):
     def readings(self) -> tuple[tuple[str, str, str], ...]:
         """All (verification, enumeration, merge rule), in the order of the file.
 
-        `first` keeps whatever comes first, which is an atom only if no view has to be forgiven a
-        miss that was none; so with `covered` and `k-of-V` it does not read perfect pictures right,
-        and is left out.
+        `first` keeps whatever comes first. With a rule that forgives misses where nothing is
+        missing it misreads perfect pictures, so it goes with `strict` and `excused` only.
         """
         return tuple(
             reading for reading in itertools.product(self.verifications, self.enumerations, self.rules)

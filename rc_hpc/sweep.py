@@ -11,13 +11,22 @@ from rc_hpc import constants
 from rc_hpc.census import add_oracle_options, add_run_options, add_source
 from rc_hpc.cli import Parser
 from rc_hpc.drivers.entry import run_command
-from rc_hpc.options import ENUMERATIONS, MERGE_RULES
+from rc_hpc.options import CONDITIONS, ENUMERATIONS, MERGE_RULES, OCCLUSION_RULES, VERIFICATIONS
 
 EXAMPLES = """\
   python -m rc_hpc.sweep frontier packed.h5         R1 and certificates over the tolerance delta
+  python -m rc_hpc.sweep occlusion packed.h5        R1 where discs hide the centres of others
   python -m rc_hpc.sweep frontier --help            the options of a sweep
   python -m rc_hpc.sweep frontier --resume          go on where a stopped or killed run was
   python -m rc_hpc.sweep status frontier.h5         how far it is (also: merge, validate)
+"""
+OCCLUSION_EXAMPLES = """\
+  python -m rc_hpc.sweep occlusion                  the 288 prototypes, four conditions, rules that know nothing of what is hidden
+  python -m rc_hpc.sweep occlusion packed.h5 --verify covered,painted,strict,2-of-V,3-of-V -o occlusion.h5
+  python -m rc_hpc.sweep occlusion packed.h5 --verify excused,strict --enumerations anchor --rules first --delta 0.15
+                                                    the released experiment
+  python -m rc_hpc.tables occlusion.h5 --table sites
+                                                    how many atoms fewer than two views show
 """
 FRONTIER_EXAMPLES = """\
   python -m rc_hpc.sweep frontier                   the 288 prototypes, 14 deltas, default reading
@@ -61,6 +70,30 @@ def add_frontier(p: Parser) -> None:
     add_run_options(p)
 
 
+def names(text: str) -> tuple[str, ...]:
+    """Comma-separated names."""
+    return tuple(text.split(","))
+
+
+def add_occlusion(p: Parser) -> None:
+    """Options of the occlusion sweep."""
+    add_source(p, "occlusion.h5")
+    add_oracle_options(p, subsets="full")
+    p.add_argument("--delta", type=float, default=constants.DELTA, metavar="Å", help="acceptance and merge tolerance; default: %(default)s")
+    p.add_argument("--conditions", type=some_of(CONDITIONS), default=CONDITIONS, metavar="all|NAME,NAME", help=(
+        "centres taken away: O0 none, O1 those hidden by atoms of other symmetry orbits only, O2 all hidden, O3 those hidden by one of their own orbit; default: all"))
+    p.add_argument("--verify", type=names, default=VERIFICATIONS, metavar="NAME,NAME", help=(
+        "when a view that does not show a candidate lets it pass: strict (never), covered (where a disc whose centre is shown covers the spot), "
+        "painted (where any disc does), K-of-V (where K views show it), excused (where something was taken away: knows the answer, for parity only); "
+        f"default: {','.join(VERIFICATIONS)}"))
+    p.add_argument("--enumerations", type=some_of(ENUMERATIONS), default=ENUMERATIONS[:1], metavar="all|NAME,NAME", help=(
+        f"of {', '.join(ENUMERATIONS)} (the next pair where the first two cameras give nothing); default: {ENUMERATIONS[0]}"))
+    p.add_argument("--rules", type=some_of(OCCLUSION_RULES), default=OCCLUSION_RULES[:1], metavar="all|NAME,NAME", help=(
+        f"merge rules, of {', '.join(OCCLUSION_RULES)} (with strict and excused only); default: {OCCLUSION_RULES[0]}"))
+    p.add_argument("--radii", type=float, default=0.5, metavar="FACTOR", help="disc radius in units of the covalent radius; default: %(default)s")
+    add_run_options(p)
+
+
 class Sweep(NamedTuple):
     """One sub-command: what it is, examples, and its options."""
 
@@ -71,6 +104,7 @@ class Sweep(NamedTuple):
 
 SWEEPS = {
     "frontier": Sweep("R1 over the tolerance delta under every reading, and the deltas at which each structure has phantoms", FRONTIER_EXAMPLES, add_frontier),
+    "occlusion": Sweep("R1 where discs hide the centres of others, by what is taken away and by how misses are judged", OCCLUSION_EXAMPLES, add_occlusion),
 }
 
 

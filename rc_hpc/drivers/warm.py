@@ -3,8 +3,11 @@
 import numpy as np
 
 from rc_hpc.geometry.protocol import load_protocol
+from rc_hpc.options import OCCLUSION_RULES, OcclusionOptions
+from rc_hpc.oracle.census import PackedCell
 from rc_hpc.oracle.geometry import GeometricOracle
 from rc_hpc.oracle.labelling import LabelTable
+from rc_hpc.oracle.occlusion import OcclusionOracle
 
 
 def warm() -> None:
@@ -22,3 +25,11 @@ def warm_frontier() -> None:
     table = LabelTable(np.eye(3), (), 5.0, ordered=False)
     for _ in range(2):  # the second is compared with the first
         table.labels(made.numbers, *made.cells[0])
+
+
+def warm_occlusion() -> None:
+    """Run the kernels of an occlusion sweep once."""
+    protocol = load_protocol("frozen", (2, 1, 1))
+    options = OcclusionOptions(
+        protocol.identity(), ((0, 1),), conditions=("O2",), verifications=("covered", "excused"), rules=OCCLUSION_RULES)
+    OcclusionOracle(protocol, options).run(PackedCell("", 3 * np.eye(3), np.zeros((1, 3)), np.array([29]), 221, 221, np.inf))

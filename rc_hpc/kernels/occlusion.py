@@ -1,0 +1,224 @@
+"""What discs hide of each other, and reading pictures from which centres are missing."""
+
+import numpy as np
+from numba import njit
+
+from rc_hpc.kernels.candidates import image_points
+from rc_hpc.kernels.merge import merge_by_image_points
+from rc_hpc.kernels.search import height2, lower_bound, nearest2, stable_order
+
+
+@njit(cache=True)
+def hidden_centres(screen, depth, radii, orbit, tie):
+    """Which disc centres lie under a nearer disc.
+
+    Parameters
+    ----------
+    screen : (V, n, 2) float64
+        Disc centres, Å.
+    depth : (V, n) float64
+        Å; larger is nearer.
+    radii : (n,) float64
+        Å.
+    orbit : (n,) int64
+        Symmetry orbit of each disc's atom.
+    tie : float
+        A disc is nearer, and a centre inside it, by more than this, Å.
+
+    Returns
+    -------
+    occluded, redundant : (V, n) bool
+        `redundant` where one of the nearer discs is of the same orbit.
+    """
+    n_views, n = depth.shape
+    occluded = np.zeros((n_views, n), np.bool_)
+    redundant = np.zeros((n_views, n), np.bool_)
+    reach = 0.0
+    for k in range(n):
+        reach = max(reach, radii[k])
+    for v in range(n_views):
+        heights = np.empty(n)
+        for k in range(n):
+            heights[k] = height2(screen[v, k, 0], screen[v, k, 1])
+        order = stable_order(heights)
+        for a in range(n):
+            i = order[a]
+            for step in (1, -1):
+                b = a + step
+                while 0 <= b < n and abs(heights[order[b]] - heights[i]) < reach:
+                    j = order[b]
+                    b += step
+                    inner = radii[j] - tie
+                    if depth[v, j] - depth[v, i] <= tie or inner <= 0.0:
+                        continue
+                    dx, dy = screen[v, j, 0] - screen[v, i, 0], screen[v, j, 1] - screen[v, i, 1]
+                    if dx * dx + dy * dy < inner * inner:
+                        occluded[v, i] = True
+                        if orbit[i] == orbit[j]:
+                            redundant[v, i] = True
+    return occluded, redundant
+
+
+@njit(cache=True)
+def shown_points(screen, starts, shown, once, zero):
+    """`image_points` of those atoms only that each view shows.
+
+    Parameters
+    ----------
+    screen, starts, once, zero
+        As there.
+    shown : (V, n) bool
+
+    Returns
+    -------
+    points : (V, n, 2), heights : (V, n), starts : (V, S + 1), atom : (V, n)
+    """
+    n_views, n = shown.shape
+    points = np.empty((n_views, n, 2))
+    heights = np.empty((n_views, n))
+    atom = np.empty((n_views, n), np.int64)
+    view_starts = np.zeros((n_views, starts.size), np.int64)
+    for v in range(n_views):
+        own = np.flatnonzero(shown[v])
+        local = np.empty((1, own.size, 2))
+        own_starts = np.zeros(starts.size, np.int64)
+        for k in range(own.size):
+            local[0, k, 0], local[0, k, 1] = screen[v, own[k], 0], screen[v, own[k], 1]
+        for s in range(starts.size):
+            own_starts[s] = np.searchsorted(own, starts[s])
+        found, found_heights, found_starts, found_atom = image_points(local, own_starts, once, zero)
+        view_starts[v] = found_starts[0]
+        for k in range(found_starts[0, -1]):
+            points[v, k, 0], points[v, k, 1] = found[0, k, 0], found[0, k, 1]
+            heights[v, k] = found_heights[0, k]
+            atom[v, k] = own[found_atom[0, k]]
+    return points, heights, view_starts, atom
+
+
+@njit(cache=True)
+def points_near(position, species, asked, points, heights, view_starts, rotations, reach):
+    """Where an image point of the species lies within `reach` of a place's image, (C, V) bool; only where `asked`."""
+    near = np.zeros(asked.shape, np.bool_)
+    for c in range(asked.shape[0]):
+        for v in range(asked.shape[1]):
+            if asked[c, v]:
+                x, y = _seen(position[c, 0], position[c, 1], position[c, 2], rotations[v])
+                s = species[c]
+                near[c, v] = nearest2(heights[v], points[v], view_starts[v, s], view_starts[v, s + 1], x, y, reach)[0] >= 0
+    return near
+
+
+@njit(cache=True)
+def _seen(x, y, z, rotation):
+    return (x * rotation[0, 0] + y * rotation[1, 0] + z * rotation[2, 0],
+            x * rotation[0, 1] + y * rotation[1, 1] + z * rotation[2, 1])
+
+
+@njit(cache=True)
+def spots_covered(position, asked, shifts, screen, radii, shown, rotations, tie):
+    """Where every copy of a place lies under a disc that the picture shows.
+
+    Parameters
+    ----------
+    position : (C, 3) float64
+        Å.
+    asked : (C, V) bool
+        Elsewhere the answer is no.
+    shifts : (T, 3) float64
+        From the cell to its copies in the picture, Å.
+    screen : (V, n, 2), radii : (n,) float64
+        Drawn discs, Å.
+    shown : (V, n) bool
+        Discs whose detection is there; no other is looked at.
+    rotations : (V, 3, 3) float64
+    tie : float
+        A spot this near to a disc is under it, Å.
+
+    Returns
+    -------
+    (C, V) bool
+    """
+    covered = np.zeros(asked.shape, np.bool_)
+    for v in range(asked.shape[1]):
+        own = np.flatnonzero(shown[v])
+        heights = np.empty(own.size)
+        reach = 0.0
+        for k in range(own.size):
+            heights[k] = height2(screen[v, own[k], 0], screen[v, own[k], 1])
+            reach = max(reach, radii[own[k]] + tie)
+        order = stable_order(heights)
+        own, heights = own[order], heights[order]
+        for c in range(asked.shape[0]):
+            if not asked[c, v]:
+                continue
+            all_under = True
+            for t in range(shifts.shape[0]):
+                x, y = _seen(position[c, 0] + shifts[t, 0], position[c, 1] + shifts[t, 1], position[c, 2] + shifts[t, 2], rotations[v])
+                h = height2(x, y)
+                k = lower_bound(heights, 0, own.size, h - reach)
+                under = False
+                while k < own.size and heights[k] <= h + reach and not under:
+                    dx, dy = screen[v, own[k], 0] - x, screen[v, own[k], 1] - y
+                    limit = radii[own[k]] + tie
+                    under = dx * dx + dy * dy <= limit * limit
+                    k += 1
+                if not under:
+                    all_under = False
+                    break
+            covered[c, v] = all_under
+    return covered
+
+
+@njit(cache=True)
+def chosen_by_dominance(live, pair, kappa, residual, nearest, views, n_points, zero):
+    """Candidates that become atoms where views may miss some: dominance, fewer misses first.
+
+    A candidate is dropped when, in every view that shows it, the image point nearest to it
+    is also nearest to a better one: shown by more views, or by as many and with a worst
+    residual over them that is smaller by more than `zero`. Of those left, the best of each
+    combination of image points stays. Where no view misses any candidate this is the rule
+    of `rc_hpc.kernels.merge`, and candidates that some view misses never displace others.
+
+    Parameters
+    ----------
+    live : (L,) int64
+        Accepted candidates, ascending.
+    pair, kappa, residual, nearest
+        See `fill_candidates`; `nearest` is -1 in a view that does not show the candidate.
+    views : (M,) int64
+    n_points : int
+        Image points of a view at most.
+
+    Returns
+    -------
+    (N,) int64
+        Ascending.
+    """
+    worst = np.zeros(live.size)
+    missed = np.zeros(live.size, np.int64)
+    best_missed = np.full((views.size, n_points), views.size, np.int64)
+    best_worst = np.full((views.size, n_points), np.inf)
+    for k in range(live.size):
+        c = live[k]
+        for u in views:
+            if nearest[c, u] < 0:
+                missed[k] += 1
+            else:
+                worst[k] = max(worst[k], residual[c, u])
+        for m in range(views.size):
+            point = nearest[c, views[m]]
+            if point < 0:
+                continue
+            if missed[k] < best_missed[m, point]:
+                best_missed[m, point] = missed[k]
+                best_worst[m, point] = worst[k]
+            elif missed[k] == best_missed[m, point]:
+                best_worst[m, point] = min(best_worst[m, point], worst[k])
+    keep = np.zeros(live.size, np.bool_)
+    for k in range(live.size):
+        for m in range(views.size):
+            point = nearest[live[k], views[m]]
+            if point >= 0 and missed[k] == best_missed[m, point] and best_worst[m, point] >= worst[k] - zero:
+                keep[k] = True
+                break
+    return live[merge_by_image_points(live, worst, keep, nearest, views, pair, kappa, zero)]
