@@ -100,6 +100,8 @@ def run_rows(comm: Comm, packed: Path, job: Job, run: RunOptions, stop: StopSign
     """
     with PackedReader(packed) as reader:
         _same_pack(reader, job.options.pack)
+        if comm.rank == 0 and not reader.attrs.get("complete_rows", 1):
+            log.warning("%s holds %d of %s structures (merged with --partial): only these are computed", packed, len(reader), reader.attrs["total"])
         identity = identity_of(job.options, input_hash=str(reader.attrs["content_hash"]), total=len(reader))
         with open_run(comm, run, job.schema, job.dims, identity) as opened:
             return None if opened.finished else _compute_all(comm, reader, job, run, stop, opened)

@@ -299,6 +299,8 @@ def test_partial_merge_keeps_the_work(ready, tmp_path, capfd):
         assert h5.attrs["complete_rows"] == 0 and len(h5["structures/id"]) == 1
     assert call("pack", "status", output) == Exit.CLEAN
     assert "1 of 3 structures done" in capfd.readouterr().out
+    assert call("census", output, "-o", tmp_path / "c.h5", "--progress", "none", rows=1) == Exit.CLEAN
+    assert "holds 1 of 3 structures" in capfd.readouterr().err
     assert call("pack", *pack, "--resume", rows=1) == Exit.CLEAN
     assert content(output) == content(ready / "packed.h5")
 
