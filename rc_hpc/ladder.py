@@ -11,7 +11,7 @@ from rc_hpc.report import ENDINGS, show, write
 
 #: Tables in the order in which they are printed.
 NAMES = (
-    "files", "ladder", "models", "sensitivity", "cells", "length", "length-split", "size", "question-only", "control", "exchangeability",
+    "files", "leaderboard", "ladder", "models", "sensitivity", "cells", "length", "length-split", "size", "question-only", "control", "exchangeability",
     "conventions", "contrasts", "family", "baselines", "strata", "cues", "floor", "granularity", "resampling", "transplant", "emission",
 )
 EXAMPLES = """\
@@ -21,11 +21,14 @@ EXAMPLES = """\
                                    both ceilings, R1 and R1 at a looser delta
   python -m rc_hpc.ladder predictions/ --census census.h5 --structures packed.h5 --train train.jsonl
                                    also the forests, trained in the order of train.jsonl
+  python -m rc_hpc.ladder predictions/ --census census.h5 --figures figures
+                                   the tables, and their figures with the data behind them
   python -m rc_hpc.ladder predictions/ --structures packed.h5 --emitted emitted.json --table transplant
   python -m rc_hpc.ladder predictions/ --census census.h5 --contrast google/gemini-2.5-flash google/gemini-3.6-flash --table contrasts
 
 tables:
   files            every prediction file, recounted, with its error rates and gates
+  leaderboard      R4 of every model with its interval
   ladder           R4, R3, P, S and share of every model, McNemar
   models           medians, intervals, dominance, rank correlations over the scored models
   sensitivity      the same headline under other tie rules and per sample
@@ -44,7 +47,10 @@ tables:
 
 A prediction file is JSON: arm, K, n, micro and predictions (material_id, truth, pred, votes);
 of a folder every .json file is read. Rows whose API errors or unanswered structures pass 5 % are
-shown, and left out of the statistics."""
+shown, and left out of the statistics.
+
+figures (of the tables that are made): ladder, leaderboard, cue-sufficiency (table cues) and
+question-only; NAME.pdf, NAME.png, and the table as NAME.csv."""
 
 
 def parser() -> Parser:
@@ -62,6 +68,7 @@ def parser() -> Parser:
     p.add_argument("--table", choices=(*NAMES, "all"), default="all", help="default: %(default)s that can be made")
     p.add_argument("--format", choices=tuple(ENDINGS), default="terminal", help="default: %(default)s; parquet needs pyarrow")
     p.add_argument("-o", "--output", type=Path, default=None, metavar="DIR", help="write one file per table into this folder; default: print them")
+    p.add_argument("--figures", type=Path, default=None, metavar="DIR", help="also draw the figures of these tables into this folder")
     return p
 
 
@@ -76,14 +83,15 @@ def _run(argv) -> int:
         raise UsageError("--format parquet is not for a terminal: name a folder with --output")
     if args.resamples < 0:
         raise UsageError(f"--resamples {args.resamples}: give 0 or more")
-    from rc_hpc.drivers.evidence import Request
+    from rc_hpc.drivers.evidence import Evidence, Request
     from rc_hpc.drivers.ladder import tables
 
     request = Request(
         tuple(args.predictions), tuple(args.census), args.labels, args.structures, args.train, args.emitted,
         tuple(map(tuple, args.contrast)), args.gate_samples, args.resamples,
     )
-    found, missing = tables(request, NAMES if args.table == "all" else (args.table,))
+    evidence = Evidence(request)
+    found, missing = tables(evidence, NAMES if args.table == "all" else (args.table,))
     if missing and args.table != "all":
         raise UsageError(f"--table {args.table} {missing[args.table]}")
     if args.output is None:
@@ -93,6 +101,11 @@ def _run(argv) -> int:
         path = write(table, args.output, args.format, source)
         if not args.quiet:
             print(f"{path}: {table.caption}")
+    if args.figures is not None:
+        from rc_hpc.drivers.figures import draw_ladder
+        from rc_hpc.figures import tell
+
+        tell(draw_ladder(evidence, found, args.figures), args.quiet)
     if missing and not args.quiet:
         print("\n".join(f"rc_hpc: table {name} left out: it {reason}" for name, reason in missing.items()), file=sys.stderr)
     return Exit.CLEAN

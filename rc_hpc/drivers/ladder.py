@@ -5,16 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from rc_hpc.drivers import baseline_tables, ladder_tables
-from rc_hpc.drivers.evidence import Evidence, Missing, Request
+from rc_hpc.drivers.evidence import Evidence, Missing
 from rc_hpc.report import DIGITS_P, Table
 
 MAKERS = ladder_tables.MAKERS | baseline_tables.MAKERS
 
 
-def tables(request: Request, names: Iterable[str]) -> tuple[list[Table], dict[str, str]]:
+def tables(evidence: Evidence, names: Iterable[str]) -> tuple[list[Table], dict[str, str]]:
     """The tables of these names, and for those that cannot be made the input that they need."""
     found, missing = [], {}
-    evidence = Evidence(request)
     for name in names:
         try:
             caption, frame = MAKERS[name](evidence)

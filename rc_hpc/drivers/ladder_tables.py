@@ -10,6 +10,7 @@ import numpy as np
 
 from rc_hpc.analysis import contrasts, family, ladder, statistics
 from rc_hpc.analysis.frames import frame_of
+from rc_hpc.analysis.intervals import wilson
 from rc_hpc.constants import CRYSTAL_SYSTEMS
 from rc_hpc.drivers.evidence import PER_SAMPLE, Evidence, Missing
 from rc_hpc.errors import UsageError
@@ -33,6 +34,21 @@ def _files(e: Evidence):
         })
     columns = ("file", "arm", "cell", "model", "K", "correct_count", "n", "api_error_rate", "unanswered_rate", "lost_sample_rate", "unscored")
     return "Prediction files, recounted from their rows; a rate above 0.05 leaves a row unscored", frame_of(records, columns, ("K", "correct_count", "n"))
+
+
+def _leaderboard(e: Evidence):
+    records = []
+    for model, file in e.of("pixels").items():
+        low, high = wilson(file.n_correct, file.losses.n)
+        records.append({
+            "model": model, "R4_count": file.n_correct, "n": file.losses.n, "R4": file.n_correct / file.losses.n,
+            "R4_low95": low, "R4_high95": high, "unscored": e.unscored(file),
+        })
+    if not records:
+        raise Missing("needs pixel files")
+    frame = frame_of(records, ("model", "R4_count", "n", "R4", "R4_low95", "R4_high95", "unscored"), ("R4_count", "n"))
+    what = f"Every model on pictures; chance is 1/{len(CRYSTAL_SYSTEMS)}; released vote, first label on ties"
+    return what, frame.sort_values("R4_count", ascending=False, kind="stable", ignore_index=True)
 
 
 def _per_cell(e: Evidence, make: Callable[[str], pd.DataFrame]) -> pd.DataFrame:
@@ -163,7 +179,7 @@ def _family(_: Evidence):
 
 #: Tables by name, in the order in which they are printed.
 MAKERS: dict[str, Callable[[Evidence], tuple[str, pd.DataFrame]]] = {
-    "files": _files, "ladder": _ladder, "models": _models, "sensitivity": _sensitivity, "cells": _cells, "length": _length,
+    "files": _files, "leaderboard": _leaderboard, "ladder": _ladder, "models": _models, "sensitivity": _sensitivity, "cells": _cells, "length": _length,
     "length-split": _length_split, "size": _size, "question-only": _question_only, "control": _control, "exchangeability": _exchangeability,
     "conventions": _conventions, "contrasts": _contrasts, "family": _family,
 }

@@ -20,7 +20,8 @@ from rc_hpc.geometry.cameras import (
     rotation_from_string,
 )
 
-_BUILT_IN = {
+#: Cameras of the built-in protocols, as ASE rotation strings.
+BUILT_IN = {
     "frozen": {
         "axis_a": "0x,-90y,0z",
         "axis_b": "-90x,0y,0z",
@@ -128,14 +129,14 @@ def load_protocol(name_or_file: str, tiling: tuple[int, int, int] | None = None)
     UsageError
         Unknown name, unreadable file or impossible cameras; the message says what to write.
     """
-    if name_or_file in _BUILT_IN:
-        cameras = _BUILT_IN[name_or_file]
+    if name_or_file in BUILT_IN:
+        cameras = BUILT_IN[name_or_file]
         rotations = np.array([rotation_from_string(text) for text in cameras.values()])
         return Protocol(name_or_file, tuple(cameras), rotations, tiling or (1, 1, 1))
     path = Path(name_or_file)
     if not path.is_file():
         raise UsageError(
-            f"no protocol {name_or_file!r}: built in are {', '.join(_BUILT_IN)}; or name a TOML file of cameras, for example\n{EXAMPLE}"
+            f"no protocol {name_or_file!r}: built in are {', '.join(BUILT_IN)}; or name a TOML file of cameras, for example\n{EXAMPLE}"
         )
     try:
         data = tomllib.loads(path.read_text(encoding="utf-8"))

@@ -8,7 +8,7 @@ from tables_cases import options_of, random_batch, with_options, write_census
 
 from rc_hpc import census, pack
 from rc_hpc.constants import CRYSTAL_SYSTEMS
-from rc_hpc.drivers.evidence import Request
+from rc_hpc.drivers.evidence import Evidence, Request
 from rc_hpc.drivers.ladder import tables
 from rc_hpc.errors import Exit, Status
 
@@ -69,7 +69,7 @@ def frames(predictions, censuses, shared):
     """Frames by the name of their table, from one reading of all files."""
     names = ("files", "ladder", "models", "sensitivity", "cells", "length", "length-split", "size", "question-only", "control", "exchangeability", "conventions")
     request = Request((predictions,), censuses, labels=shared / "data" / "e3" / "labels.json")
-    found, missing = tables(request, names)
+    found, missing = tables(Evidence(request), names)
     assert not missing
     return {table.name: table.frame for table in found}
 
@@ -207,7 +207,7 @@ def cells(shared, eval_ids, predictions, tmp_path_factory):
     request = Request(
         (predictions,), (made, loose), e3 / "labels.json", packed, e3 / "train.jsonl", shared / "data" / "records" / "transplant_emitted.json", ((OLDER, GEMINI),),
     )
-    found, missing = tables(request, ("ladder", "baselines", "strata", "cues", "floor", "granularity", "contrasts", "transplant", "emission"))
+    found, missing = tables(Evidence(request), ("ladder", "baselines", "strata", "cues", "floor", "granularity", "contrasts", "transplant", "emission"))
     assert not missing
     return {table.name: table.frame for table in found}
 

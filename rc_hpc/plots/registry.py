@@ -1,0 +1,9 @@
+"""All figures, by the kind of file whose tables they show. A new kind: a module with `PLOTS`, and a line here."""
+
+from __future__ import annotations
+
+from rc_hpc.plots import census, frontier
+from rc_hpc.plots.plot import Plot
+
+#: By the `kind` of a file, as in its root attributes; each draws a frame of rc_hpc.tables.
+OF_FILES: dict[str, tuple[Plot, ...]] = {"census": census.PLOTS, "frontier": frontier.PLOTS}
