@@ -89,16 +89,26 @@ def read_part(path: Path) -> Part:
 
 
 def read_split(folder: Path) -> Split:
-    """Read both sides of a folder; they share no id."""
+    """Read both sides of a folder.
+
+    Raises
+    ------
+    RcError
+        They share an id, or a file is not the one whose hash the meta data hold.
+    """
     train, evaluation = read_part(folder / TRAIN), read_part(folder / EVAL)
     if both := sorted(set(train.ids) & set(evaluation.ids)):
         raise RcError(f"{folder}: {len(both)} structures are in {TRAIN} and in {EVAL}: {', '.join(both[:5])}: build the split again")
     reserved = ()
     if (folder / META).is_file():
         try:
-            reserved = tuple(json.loads((folder / META).read_text(encoding="utf-8")).get("reserved_elements", ()))
+            meta = json.loads((folder / META).read_text(encoding="utf-8"))
+            reserved, hashes = tuple(meta.get("reserved_elements", ())), meta.get("sha256", {})
         except (ValueError, AttributeError) as error:
             raise RcError(f"{folder / META}: not valid JSON ({error}): write it again") from error
+        for part in (train, evaluation):
+            if hashes.get(part.path.name, part.sha256) != part.sha256:
+                raise RcError(f"{part.path}: changed since the split was built: its SHA-256 is not that of {META}; build it again")
     return Split(train, evaluation, reserved)
 
 

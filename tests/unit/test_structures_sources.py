@@ -212,7 +212,7 @@ def test_explicit_format(tmp_path):
         iter_items([str(tmp_path)], format="pdb")
 
 
-@pytest.mark.parametrize("source", ["absent.cif", "absent/*.cif", "mp:mp-149", "synthetic:", "synthetic:0",
+@pytest.mark.parametrize("source", ["absent.cif", "absent/*.cif", "mp:mp-1&", "synthetic:", "synthetic:0",
                                     "synthetic:3:x", "synthetic:1:2:3"])
 def test_bad_sources_are_named_at_once(source):
     with pytest.raises(UsageError) as caught:
