@@ -64,7 +64,7 @@ class Stub:
         Called as answer(body, number) with the parsed request and its number from 0; returns (status, headers, body),
         a dict for a 200, or None for the default: a system chosen by the hash of the prompt.
     faults
-        Share of requests that meet one of `FAULTS`, at most five for one body.
+        Share of requests that meet one of `FAULTS`; for one body at most five, or as many as it has had replies.
     latency_s, slots, queue
         Time of an answer, answers at once, and whether more than those wait (else they get 429).
     key
@@ -103,7 +103,7 @@ class Stub:
         name = hashlib.sha256(raw).hexdigest()
         if self.key and self.key not in (request.headers.get("Authorization", "").removeprefix("Bearer "), request.headers.get("x-api-key")):
             return web.json_response(error(f"Incorrect API key provided: {request.headers.get('Authorization')}", "invalid_api_key"), status=401)
-        if self.luck.random() < self.faults and self.per_body[name] < 5:
+        if self.luck.random() < self.faults and self.per_body[name] < max(5, self.replied[name]):
             self.per_body[name] += 1
             fault = self.luck.choice(list(FAULTS))
             self.met[fault] += 1

@@ -136,7 +136,7 @@ class Journal:
         except BaseException:
             os.close(self._file)
             raise
-        self._pending: list[tuple[bytes, asyncio.Future | None]] = []
+        self._pending: list[tuple[bytes, asyncio.Future]] = []
         self._writer: asyncio.Task | None = None
 
     def _lock(self) -> None:
@@ -173,8 +173,14 @@ class Journal:
         return None if place is None else place[1]
 
     def sent(self, key: str, back: bool = False) -> None:
-        """Note that a request goes out, or that it is put off with no attempt in flight."""
-        self._queue(json.dumps({"back" if back else "sent": key}), None)
+        """Note that a request goes out, or that it is put off with no attempt in flight.
+
+        Written at once, so that a killed run leaves it, but not waited for: a power loss may take it.
+        """
+        try:
+            os.write(self._file, json.dumps({"back" if back else "sent": key}).encode() + b"\n")
+        except OSError as error:
+            raise self._refused(error) from error
 
     async def append(self, record: dict) -> None:
         """Write a record; returns when it is on the disk.
@@ -185,14 +191,14 @@ class Journal:
             The disk refuses it.
         """
         written = asyncio.get_running_loop().create_future()
-        self._queue(json.dumps(record, ensure_ascii=False), written)
-        await written
-
-    def _queue(self, text: str, written: asyncio.Future | None) -> None:
         # A lone surrogate that an endpoint sent has no UTF-8: it becomes an escape.
-        self._pending.append((text.encode(errors="backslashreplace") + b"\n", written))
+        self._pending.append((json.dumps(record, ensure_ascii=False).encode(errors="backslashreplace") + b"\n", written))
         if self._writer is None or self._writer.done():
             self._writer = asyncio.create_task(self._drain())
+        await written
+
+    def _refused(self, error: OSError) -> RcError:
+        return RcError(f"{self.path}: cannot be written ({error.strerror}): free space there, then go on with --resume")
 
     async def _drain(self) -> None:
         """Write whatever has come in by one write and one fsync, until nothing has."""
@@ -202,9 +208,9 @@ class Journal:
                 await asyncio.to_thread(self._write, [line for line, _ in batch])
                 problem = None
             except OSError as error:
-                problem = RcError(f"{self.path}: cannot be written ({error.strerror}): free space there, then go on with --resume")
+                problem = self._refused(error)
             for _, written in batch:
-                if written is not None and not written.done():
+                if not written.done():
                     written.set_result(None) if problem is None else written.set_exception(problem)
 
     def _write(self, lines: list[bytes]) -> None:
