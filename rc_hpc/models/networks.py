@@ -128,13 +128,34 @@ def _timm(name: str, n_classes: int, size: int, weights: str):
         more["pretrained"] = True
     elif weights != "random":
         more.update(pretrained=True, pretrained_cfg_overlay={"file": weights.removeprefix("file:")})
-    try:
+    def create():
         try:
             return timm.create_model(name, num_classes=n_classes, img_size=size, **more)
         except TypeError:  # convolutional networks take any size, and no such word
             return timm.create_model(name, num_classes=n_classes, **more)
+
+    try:
+        network = create()
+        if weights not in ("random", "hub"):
+            _check_loaded(network, create, weights)
+        return network
+    except RcError:
+        raise
     except Exception as error:
         raise _unfit(error, name, weights, _hub_cure(f"timm.create_model({name!r}, pretrained=True)", "HF_HOME", "; set HF_HUB_OFFLINE=1 there")) from error
+
+
+def _check_loaded(network, create, weights: str) -> None:
+    """timm leaves tensors that a file lacks at random without an error: those differ from one network to the next."""
+    import torch
+
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(torch.initial_seed() + 1)
+        other = create().state_dict()
+    head = {f"{prefix}.{name}" for prefix, module in network.named_modules() if module is network.get_classifier() for name, _ in module.named_parameters()}
+    lost = [name for name, tensor in network.state_dict().items() if name not in head and not torch.equal(tensor, other[name])]
+    if lost:
+        raise RcError(f"--weights: {weights.removeprefix('file:')} lacks {len(lost)} tensors of the model ({', '.join(lost[:2])}): is it of another model?")
 
 
 def _torchvision(name: str, n_classes: int, size: int, weights: str):
