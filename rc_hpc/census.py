@@ -51,9 +51,14 @@ def add_oracle_options(p: Parser, subsets: str) -> None:
     p.add_argument("--protocol", default="frozen", metavar="NAME|FILE", help="cameras: frozen (default), off-axis, or a TOML file")
     p.add_argument("--subsets", default=subsets, metavar="all|full|a+b,a+c", help="view subsets; default: %(default)s")
     p.add_argument("--tiling", default=None, metavar="N|N,N,N", help="repeat the conventional cell; default: the protocol's")
+    add_truth_options(p)
+    p.add_argument("--max-candidates", type=int, default=100_000_000, metavar="N", help="refuse a structure with more candidates (100 bytes each); default: %(default)s")
+
+
+def add_truth_options(p: Parser) -> None:
+    """Options that say what is true and what is left out."""
     p.add_argument("--truth", choices=TRUTHS, default=TRUTHS[0], help="the cell whose label counts as true; default: %(default)s")
     p.add_argument("--quarantine", choices=QUARANTINE_POLICIES, default=QUARANTINE_POLICIES[0], help="structures with an unstable label: mark (default; computed, left out of headline numbers), keep (counted too) or drop (not computed)")
-    p.add_argument("--max-candidates", type=int, default=100_000_000, metavar="N", help="refuse a structure with more candidates (100 bytes each); default: %(default)s")
 
 
 def add_source_options(p: Parser) -> None:

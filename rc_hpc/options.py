@@ -256,6 +256,11 @@ class NoiseOptions(_Options):
         )
 
     @property
+    def reads(self) -> int:
+        """Sets of pictures that are read of one structure under one protocol."""
+        return len(self.readings) * sum(self.seeds if sigma > 0 else 1 for sigma in self.sigmas)
+
+    @property
     def shared(self) -> bool:
         """Whether the errors come from the record's stream, which all structures share."""
         return "record" in self.rules

@@ -5,16 +5,18 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Callable
+from pathlib import Path
 from typing import NamedTuple
 
 from rc_hpc import constants
-from rc_hpc.census import add_oracle_options, add_run_options, add_source
+from rc_hpc.census import add_oracle_options, add_run_options, add_source, add_truth_options
 from rc_hpc.cli import Parser
 from rc_hpc.drivers.entry import run_command
-from rc_hpc.options import CONDITIONS, ENUMERATIONS, MERGE_RULES, OCCLUSION_RULES, VERIFICATIONS
+from rc_hpc.options import CONDITIONS, ENUMERATIONS, ESTIMATORS, LABELLERS, MERGE_RULES, NOISE_RULES, OCCLUSION_RULES, VERIFICATIONS
 
 EXAMPLES = """\
   python -m rc_hpc.sweep frontier packed.h5         R1 and certificates over the tolerance delta
+  python -m rc_hpc.sweep noise packed.h5            R1 over the noise of the disc centres
   python -m rc_hpc.sweep occlusion packed.h5        R1 where discs hide the centres of others
   python -m rc_hpc.sweep frontier --help            the options of a sweep
   python -m rc_hpc.sweep frontier --resume          go on where a stopped or killed run was
@@ -37,6 +39,18 @@ FRONTIER_EXAMPLES = """\
                                                     the joint grid of delta and symprec
   python -m rc_hpc.tables frontier.h5 --table steps --format csv
                                                     the exact number of certified structures over delta
+"""
+NOISE_EXAMPLES = """\
+  python -m rc_hpc.sweep noise                      the 288 prototypes under the frozen and the off-axis cameras
+  python -m rc_hpc.sweep noise packed.h5 --protocols frozen,off-axis,frozen@2 --seeds 3
+                                                    the cell repeated twice along each axis, too
+  python -m rc_hpc.sweep noise packed.h5 --rules all --estimators all -o every.h5
+                                                    every reading side by side, from the same errors
+  python -m rc_hpc.sweep noise packed.h5 --rules record --sigmas 0,0.001,0.003,0.01,0.02 --order ids.txt
+                                                    the released experiment
+  mpiexec -n 8 python -m rc_hpc.sweep noise packed.h5
+                                                    the same content from any number of ranks or shards
+  python -m rc_hpc.tables noise.h5 --table crossings
 """
 
 
@@ -67,6 +81,24 @@ def add_frontier(p: Parser) -> None:
     p.add_argument("--delta-max", type=float, default=None, metavar="Å", help=f"follow the delta profile up to this delta; default: {constants.DELTA_MAX}, or the largest of --deltas")
     p.add_argument("--enumerations", type=some_of(ENUMERATIONS), default=ENUMERATIONS[:1], metavar="all|NAME,NAME", help=f"of {', '.join(ENUMERATIONS)}; default: {ENUMERATIONS[0]}")
     p.add_argument("--rules", type=some_of(MERGE_RULES), default=MERGE_RULES[:1], metavar="all|NAME,NAME", help=f"merge rules, of {', '.join(MERGE_RULES)}; default: {MERGE_RULES[0]}")
+    add_run_options(p)
+
+
+def add_noise(p: Parser) -> None:
+    """Options of the noise sweep."""
+    add_source(p, "noise.h5")
+    p.add_argument("--protocols", default="frozen,off-axis", metavar="NAME|FILE[@TILING],...", help="cameras: frozen, off-axis or TOML files; @2 or @2x2x1 repeats the conventional cell; default: %(default)s")
+    p.add_argument("--sigmas", type=lengths, default=constants.NOISE_SIGMAS, metavar="Å,Å", help=(
+        f"standard deviations of each screen coordinate of a disc centre; default: {','.join(f'{sigma:g}' for sigma in constants.NOISE_SIGMAS)}"))
+    p.add_argument("--seeds", type=int, default=10, metavar="N", help="seeds 0 to N-1; default: %(default)s")
+    p.add_argument("--rules", type=some_of(NOISE_RULES), default=NOISE_RULES[:1], metavar="all|NAME,NAME", help=(
+        "tolerance rules: common is delta = max(0.01, 8 sigma) for all protocols, paper is max(0.15, 4 sigma), record is the released "
+        f"experiment, its estimator, merge rule, labeller and random numbers included (parity only); default: {NOISE_RULES[0]}"))
+    p.add_argument("--estimators", type=some_of(ESTIMATORS), default=ESTIMATORS[:1], metavar="all|NAME,NAME", help=f"centroids that a position is estimated from, of {', '.join(ESTIMATORS)}; default: {ESTIMATORS[0]}")
+    p.add_argument("--merge", choices=MERGE_RULES, default="best-residual", help="merge rule of the estimators that read pairs; default: %(default)s")
+    p.add_argument("--labeller", choices=LABELLERS, default=LABELLERS[0], help="how the noisy cell's symmetry is found: by a test against the errors' covariance (default), at a symprec that follows from sigma, or at the record's, which follows from the true errors (parity only)")
+    p.add_argument("--order", type=Path, default=None, metavar="FILE", help="ids, one a line, in the order in which the rule record draws its errors; default: the order of the packed file")
+    add_truth_options(p)
     add_run_options(p)
 
 
@@ -105,6 +137,7 @@ class Sweep(NamedTuple):
 SWEEPS = {
     "frontier": Sweep("R1 over the tolerance delta under every reading, and the deltas at which each structure has phantoms", FRONTIER_EXAMPLES, add_frontier),
     "occlusion": Sweep("R1 where discs hide the centres of others, by what is taken away and by how misses are judged", OCCLUSION_EXAMPLES, add_occlusion),
+    "noise": Sweep("R1 over Gaussian noise of the disc centres, for camera protocols, tolerance rules and estimators side by side", NOISE_EXAMPLES, add_noise),
 }
 
 

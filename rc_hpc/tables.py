@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from rc_hpc import frontier_tables, occlusion_tables
+from rc_hpc import frontier_tables, noise_tables, occlusion_tables
 from rc_hpc.cli import Parser, guarded
 from rc_hpc.errors import Exit, UsageError
 from rc_hpc.report import DIGITS, ENDINGS, Table, render, show, write
@@ -49,6 +49,16 @@ tables of an occlusion sweep (python -m rc_hpc.sweep occlusion):
   sites        atoms of the cells by the views that show them
   status       as above
 
+tables of a noise sweep (python -m rc_hpc.sweep noise):
+  noise        R1 by protocol, tolerance rule, estimator and sigma, with position errors
+  crossings    the sigma at which R1 falls below 0.95
+  paired       structures right under one protocol or reading only, with exact tests
+  kappa        angle, kappa and measured amplification of every camera pair
+  conditioning its distribution over the pairs
+  budgets      the noise that the structures' separations allow for, certain and probable
+  aligned      cameras along lattice vectors, and atoms that they show at one place
+  status       as above
+
 Only structures with status ok are counted. What was not computed (the full protocol, a
 subset size) is left out. Terminal, Markdown and LaTeX round as each caption
 says; CSV and Parquet carry every digit, and units in the names of their columns."""
@@ -58,7 +68,7 @@ def parser() -> Parser:
     """Argument parser of the tables."""
     p = Parser("python -m rc_hpc.tables", __doc__, EXAMPLES)
     p.add_argument("census", nargs="?", type=Path, default=Path("census.h5"), metavar="FILE.h5", help="census or sweep file; default: %(default)s")
-    p.add_argument("--table", choices=tuple(dict.fromkeys((*NAMES, *frontier_tables.NAMES, *occlusion_tables.NAMES, "all"))), default="all", help="default: %(default)s")
+    p.add_argument("--table", choices=tuple(dict.fromkeys((*NAMES, *frontier_tables.NAMES, *noise_tables.NAMES, *occlusion_tables.NAMES, "all"))), default="all", help="default: %(default)s")
     p.add_argument("--format", choices=tuple(ENDINGS), default="terminal", help="default: %(default)s; parquet needs pyarrow")
     p.add_argument("-o", "--output", type=Path, default=None, metavar="DIR", help="write one file per table into this folder; default: print them")
     p.add_config()
@@ -89,6 +99,7 @@ def _run(argv) -> int:
 def tables_of(path: Path, names: tuple[str, ...] | None, short: bool = False):
     """Counts and tables of a file, whatever its kind: those of these names, by default all, or those that end a run."""
     from rc_hpc.store.frontiers import count_frontier
+    from rc_hpc.store.noises import count_noise
     from rc_hpc.store.occlusions import count_occlusion
     from rc_hpc.store.reader import open_ours
     from rc_hpc.store.tallies import count_census
@@ -97,6 +108,7 @@ def tables_of(path: Path, names: tuple[str, ...] | None, short: bool = False):
         kind = str(h5.attrs["kind"])
     known, ending, count, make = {
         "frontier": (frontier_tables.NAMES, frontier_tables.SUMMARY, count_frontier, frontier_tables.tables),
+        "noise": (noise_tables.NAMES, noise_tables.SUMMARY, count_noise, noise_tables.tables),
         "occlusion": (occlusion_tables.NAMES, occlusion_tables.SUMMARY, count_occlusion, occlusion_tables.tables),
     }.get(kind, (NAMES, SUMMARY, count_census, tables))  # of other kinds count_census says what they are
     names = names or (ending if short else known)

@@ -3,24 +3,29 @@
 from __future__ import annotations
 
 import dataclasses
+import hashlib
+import math
 from pathlib import Path
 
 from rc_hpc import constants
 from rc_hpc.cli import setup_logging
-from rc_hpc.drivers.commands import cameras, on_packed, pack_options, run_options
-from rc_hpc.errors import RcError
+from rc_hpc.drivers.commands import MANY_CELLS, cameras, on_packed, pack_options, run_options
+from rc_hpc.errors import RcError, UsageError
+from rc_hpc.geometry.protocol import Protocol, load_protocol, parse_tiling
 from rc_hpc.images.conventions import CONVENTIONS
-from rc_hpc.options import FrontierOptions, OcclusionOptions
+from rc_hpc.options import FrontierOptions, NoiseOptions, OcclusionOptions
 from rc_hpc.parallel.cache import prepare_numba_cache, warm_once_per_node
 from rc_hpc.parallel.launch import communicator
 
 #: Predicted time of one delta and reading of a structure, s.
 POINT_S = 0.001
+#: Predicted time of reading one noisy conventional cell, s.
+READ_S = 0.008
 
 
 def run_sweep(args) -> int:
     """Run the sweep that the arguments name."""
-    return {"frontier": frontier, "occlusion": occlusion}[args.sweep](args)
+    return {"frontier": frontier, "occlusion": occlusion, "noise": noise}[args.sweep](args)
 
 
 def frontier(args) -> int:
@@ -53,6 +58,58 @@ def frontier_options(args):
         max_candidates=args.max_candidates, pack=pack,
     )
     return options, protocol
+
+
+def noise(args) -> int:
+    """Pack what is not packed, then the noise sweep, then its tables."""
+    comm = communicator()
+    setup_logging(args, comm.rank)
+    options, protocols, order, run = *noise_options(args), run_options(args)
+
+    def compute(packed, stop):
+        prepare_numba_cache()
+        from rc_hpc.drivers.noise import run_noise
+        from rc_hpc.drivers.warm import warm_noise
+
+        warm_once_per_node(comm, warm_noise)
+        return run_noise(comm, packed, protocols, options, run, stop, order)
+
+    facts = {"protocols": len(protocols), "readings": len(options.readings), "sigmas": len(options.sigmas), "seeds": options.seeds}
+    cells = sum(math.prod(protocol.tiling) for protocol in protocols)
+    return on_packed(comm, args, run, options.pack, "sweep", compute, facts, READ_S * options.reads * cells)
+
+
+def noise_options(args):
+    """Noise options of the arguments, protocols, and the order in which the record's errors are drawn."""
+    order = None
+    if args.order is not None:
+        if "record" not in args.rules:
+            raise UsageError("--order belongs to the rule record, which alone draws all errors from one stream: add --rules record")
+        try:
+            order = args.order.read_text(encoding="utf-8-sig").split("\n")
+        except (OSError, UnicodeDecodeError) as error:
+            raise UsageError(f"--order {args.order}: cannot be read ({error})") from error
+        order = [line.strip() for line in order if line.strip()]
+    protocols = [named_protocol(text) for text in args.protocols.split(",")]
+    options = NoiseOptions(
+        protocols=tuple({"name": protocol.name, **protocol.identity()} for protocol in protocols), sigmas=args.sigmas, seeds=args.seeds,
+        rules=args.rules, estimators=args.estimators, merge=args.merge, labeller=args.labeller,
+        order="" if order is None else hashlib.sha256("\n".join(order).encode()).hexdigest(),
+        truth=args.truth, quarantine=args.quarantine, pack=pack_options(args),
+    )
+    return options, protocols, order
+
+
+def named_protocol(text: str) -> Protocol:
+    """Protocol of ``NAME``, ``FILE``, or either with ``@N`` or ``@NxNxN`` for a tiling, which its name then shows."""
+    name, at, tiling = (text, "", "") if Path(text).is_file() else text.rpartition("@")
+    protocol = load_protocol(name, parse_tiling(tiling.replace("x", ","))) if at else load_protocol(text)
+    if "centres" in protocol.identity():
+        raise UsageError(f"protocol {protocol.name!r} has pinhole cameras: the noise sweep reads orthographic pictures only")
+    cells, shown = math.prod(protocol.tiling), "x".join(map(str, protocol.tiling))
+    if cells > MANY_CELLS:
+        raise UsageError(f"tiling {shown} repeats each cell {cells} times: {MANY_CELLS} is the most")
+    return protocol if cells == 1 else dataclasses.replace(protocol, name=f"{protocol.name}@{shown}")
 
 
 def occlusion(args) -> int:
@@ -96,9 +153,10 @@ def merge_sweep(output: Path, partial: bool = False) -> str:
     """
     from rc_hpc.drivers.frontier import merge_frontier
     from rc_hpc.drivers.occlusion import merge_occlusion
+    from rc_hpc.drivers.noise import merge_noise
     from rc_hpc.store.parts import parts_folder, read_run
 
-    mergers = {"frontier": merge_frontier, "occlusion": merge_occlusion}
+    mergers = {"frontier": merge_frontier, "occlusion": merge_occlusion, "noise": merge_noise}
     kind = read_run(parts_folder(output))["kind"]
     if kind not in mergers:
         raise RcError(f"{output}: its parts are of kind {kind!r}, which is no sweep: merge them with the command that wrote them")

@@ -3,10 +3,11 @@
 import numpy as np
 
 from rc_hpc.geometry.protocol import load_protocol
-from rc_hpc.options import OCCLUSION_RULES, OcclusionOptions
+from rc_hpc.options import ESTIMATORS, OCCLUSION_RULES, OcclusionOptions
 from rc_hpc.oracle.census import PackedCell
 from rc_hpc.oracle.geometry import GeometricOracle
 from rc_hpc.oracle.labelling import LabelTable
+from rc_hpc.oracle.noise import NoiseReading, NoisyOracle
 from rc_hpc.oracle.occlusion import OcclusionOracle
 
 
@@ -25,6 +26,16 @@ def warm_frontier() -> None:
     table = LabelTable(np.eye(3), (), 5.0, ordered=False)
     for _ in range(2):  # the second is compared with the first
         table.labels(made.numbers, *made.cells[0])
+
+
+def warm_noise() -> None:
+    """Run the kernels of a noise sweep once."""
+    numbers, positions = np.array([1, 1, 2]), np.array([[0.0, 0.0, 0.0], [2.0, 0.0, 1.0], [1.0, 2.0, 0.0]])
+    for estimator in ESTIMATORS[:2]:
+        oracle = NoisyOracle(load_protocol("frozen"), NoiseReading(estimator=estimator))
+        screen = np.stack([(positions @ rotation)[:, :2] for rotation in oracle.rotations])
+        screen[1, 0] += 0.3
+        oracle.label(5 * np.eye(3), *oracle.locate(numbers, screen, 0.1), 0.1, 0.01)
 
 
 def warm_occlusion() -> None:

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from rc_hpc.analysis.noise import crossing, curve, paired
+from rc_hpc.analysis.noise import crossing, paired
 
 
 def test_crossing_is_linear_between_grid_points():
@@ -12,15 +12,6 @@ def test_crossing_is_linear_between_grid_points():
     assert crossing([0, 0.01, 0.02], [1.0, 0.94, 0.99]) == pytest.approx(0.01 * 0.05 / 0.06)  # the first fall counts
     assert crossing([0, 0.01], [1.0, 0.95]) == np.inf
     assert np.isnan(crossing([0, 0.01], [0.9, 1.0]))
-
-
-def test_curve_is_the_mean_over_seeds():
-    correct = np.ones((2, 2, 4), bool)
-    correct[1, 0, :2] = False
-    frame = curve([0.0, 0.1], correct)
-    assert frame.accuracy.tolist() == [1.0, 0.75] and frame.correct_mean.tolist() == [4.0, 3.0]
-    assert frame.accuracy_sd.tolist() == pytest.approx([0.0, np.std([0.5, 1.0], ddof=1)])
-    assert np.isnan(curve([0.0], correct[:1, :1]).accuracy_sd[0])
 
 
 def test_a_structure_is_right_where_more_than_half_of_the_seeds_are():
