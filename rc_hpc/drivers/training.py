@@ -169,7 +169,7 @@ def _open(parts: Path, run: RunOptions, identity: dict) -> None:
                 path.unlink(missing_ok=True)
         elif old and not run.resume:
             raise UsageError(f"{parts} holds the unfinished work of an earlier run: --resume goes on with it, --overwrite starts anew")
-        if record.exists() and run.resume:
+        if old and record.exists() and run.resume:
             different = differences(json.loads(record.read_text(encoding="utf-8")), json.loads(json.dumps(identity)))
             if different:
                 raise RcError(f"{parts} holds work done under other conditions ({'; '.join(different)}): use the old ones, --overwrite, or another -o")

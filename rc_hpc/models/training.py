@@ -6,6 +6,7 @@ import contextlib
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 
@@ -169,7 +170,7 @@ class _Training:
         torch.manual_seed((self.seed << 40) + (self.step << 12) + ranks.rank)
         for group in self.optimizer.param_groups:
             group["lr"] = self.recipe.learning_rate * _cosine(self.step, self.steps)
-        wanted = torch.from_numpy(labels).to(device, non_blocking=True)
+        wanted = _sent(torch.from_numpy(labels), device)
         with _autocast(self.recipe, device):
             logits = self.wrapped(_augmented(_input(pictures, device), self.recipe.augment))
             summed = functional.cross_entropy(logits.float(), wanted, reduction="sum")
@@ -247,12 +248,21 @@ def _input(pictures: np.ndarray, device):
     """Pictures (k, s, s, 3) uint8 as a network takes them: (k, 3, s, s), ImageNet's statistics. Bytes go to the device."""
     import torch
 
-    block = torch.from_numpy(pictures)
-    if device.type == "cuda":
-        block = block.pin_memory().to(device, non_blocking=True)
-    mean = torch.tensor(MEAN, device=device)
-    std = torch.tensor(STD, device=device)
-    return ((block.float() / 255 - mean) / std).permute(0, 3, 1, 2)
+    mean, std = _statistics(device)
+    return ((_sent(torch.from_numpy(pictures), device).float() / 255 - mean) / std).permute(0, 3, 1, 2)
+
+
+def _sent(block, device):
+    """A tensor on the device, without waiting for what the device still has to do."""
+    return block.pin_memory().to(device, non_blocking=True) if device.type == "cuda" else block
+
+
+@lru_cache(maxsize=1)
+def _statistics(device):
+    """ImageNet's channel means and deviations: sending them anew would make each step wait for the device."""
+    import torch
+
+    return torch.tensor(MEAN, device=device), torch.tensor(STD, device=device)
 
 
 def _augmented(block, names: tuple[str, ...]):

@@ -12,11 +12,11 @@ from functools import partial
 import h5py
 import numpy as np
 import pytest
+from training_cases import ROOT, VIEWS, job, write_pixels, write_split
 
 from rc_hpc.drivers import training
 from rc_hpc.models.predictions import read_all
 from rc_hpc.parallel.launch import child_environment
-from tests.unit.training_cases import ROOT, VIEWS, job, write_pixels, write_split
 
 missing = [name for name in ("torch", "torchvision", "timm") if importlib.util.find_spec(name) is None]
 pytestmark = pytest.mark.skipif(bool(missing), reason=f"{', '.join(missing)} not installed: pip install 'rc_hpc[train]'")
@@ -209,6 +209,12 @@ def test_refusals_name_the_cure(data, tmp_path, monkeypatch, capsys, more, code,
     assert job().main([*data, *QUICK, *more]) == code
     assert said in capsys.readouterr().err
     assert not list(tmp_path.glob("*.pt")) and not list(tmp_path.glob("*.h5"))
+
+
+def test_a_run_that_came_to_no_work_may_begin_again_under_other_options(data, tmp_path):
+    output = ["-o", str(tmp_path / "run.h5"), "--resume"]
+    assert job().main([*data, *QUICK, "--model", "no_such_net", *output]) == 2
+    assert job().main([*data, *QUICK, "--epochs", "1", *output]) == 0
 
 
 def test_structures_without_pictures_are_named(data, tmp_path, capsys):
