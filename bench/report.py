@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 import math
+import statistics
 import sys
 from collections import defaultdict
 from pathlib import Path
@@ -134,11 +135,44 @@ def scaling(record: dict) -> str:
     return text
 
 
+def noise(record: dict) -> str:
+    """Share of each part of the noise sweep, by reading."""
+    arms = list(record["rounds"][0])
+    times = {arm: defaultdict(list) for arm in arms}
+    for one in record["rounds"]:
+        for arm, run in one.items():
+            for row in run["stages"]:
+                times[arm][row["stage"]].append(row["cpu_s"])
+    medians = {arm: {stage: statistics.median(values) for stage, values in found.items()} for arm, found in times.items()}
+    # What each reading costs, without what the command costs whatever it reads.
+    parts = [stage for stage in record["parts"] if any(stage in found for found in medians.values())]
+    wholes = {arm: sum(found.get(stage, 0.0) for stage in parts) for arm, found in medians.items()}
+    rows = [[stage, *(f"{100 * medians[arm].get(stage, 0.0) / wholes[arm]:.1f}" for arm in arms)] for stage in parts]
+    rows.append(["all of these, CPU ms a picture set", *(f"{1e3 * wholes[arm] / record['pictures']:.2f}" for arm in arms)])
+    head = (f"{record['structures']} structures ({record['set']}, each {record['arguments']['every']}.), {record['pictures']} sets of pictures "
+            f"({', '.join(record['protocols'])}; sigma {', '.join(f'{s:g}' for s in record['sigmas'])} Å; {record['seeds']} seeds); "
+            f"per cent of the CPU time of a reading, medians of {len(record['rounds'])} rounds.")
+    return "\n\n".join((head, table(rows, ["part", *arms])))
+
+
+def endpoint(record: dict) -> str:
+    """Replies a second by kind of client, against the endpoint's limit, and memory as they come in."""
+    names = {"bare": "bare loop, as many at once as the endpoint bears", "waits": "rc_hpc, excess requests wait", "refuses": "rc_hpc, excess requests get 429"}
+    rows = []
+    for kind, name in names.items():
+        runs = [run for run in record["runs"] if run["kind"] == kind]
+        rate = float(np.median([run["replies_per_s"] for run in runs]))
+        memory = ["", "", ""] if kind == "bare" else [" ".join(f"{run['resident_mib'][at]:.0f}" for run in runs) for at in (1, 5, -1)]
+        rows.append([name, f"{rate:.1f}", f"{rate / record['limit_per_s']:.3f}", f"{1e3 * np.median([run['cpu_s'] for run in runs]) / record['arguments']['replies']:.1f}", *memory])
+    head = f"The endpoint's limit is {record['limit_per_s']:.0f} replies a second; {record['arguments']['replies']} replies a round, medians; resident memory of each round."
+    return head + "\n\n" + table(rows, ["client", "replies a second", "share of the limit", "CPU ms a reply", "MiB at 20 %", "at 60 %", "at the end"])
+
+
 def describe(record: dict) -> str:
     """One record as Markdown."""
     machine = (f"{record['date']}; {record['cpu']}, {record['cores']} cores, load {record['arguments']['load_before'][0]} before and "
                f"{record['load'][0]} after; " + ", ".join(f"{name} {version}" for name, version in record["versions"].items()) + ".")
-    body = {"kernel": kernel, "end_to_end": end_to_end, "ranks": ranks, "scaling": scaling}[record["arguments"]["measurement"]](record)
+    body = {"kernel": kernel, "end_to_end": end_to_end, "ranks": ranks, "scaling": scaling, "noise": noise, "endpoint": endpoint}[record["arguments"]["measurement"]](record)
     return f"## {record['name']}\n\n{machine}\n\n{body}\n"
 
 

@@ -49,10 +49,33 @@ PACK = {
     "write parts": ("rc_hpc.store.parts:PartStore.write",),
     "merge": ("rc_hpc.drivers.packing:merge_packed",),
 }
+#: Of the noise sweep; the four parts that matter come first.
+NOISE = {
+    "generation: errors and images": (
+        "rc_hpc.oracle.noise_sweep:counter_draws", "rc_hpc.oracle.noise_sweep:SharedStream.draws", "rc_hpc.oracle.noise:project", "rc_hpc.oracle.noise:tile"),
+    "correspondence": (
+        "rc_hpc.oracle.noise:image_points", "rc_hpc.oracle.noise:correspond", "rc_hpc.oracle.noise:normal_heights", "rc_hpc.oracle.noise:count_candidates",
+        "rc_hpc.oracle.noise:fill_candidates"),
+    "triangulation": ("rc_hpc.oracle.correspondence:fit_tuples", "rc_hpc.oracle.noise:reconstruct"),
+    "label: statistical test": ("rc_hpc.oracle.noise:symmetrised",),
+    "label": ("rc_hpc.oracle.noise:NoisyOracle.label",),
+    "distances to the truth": ("rc_hpc.oracle.noise:_distance_to_truth",),
+    "Python around one reading": ("rc_hpc.oracle.noise:NoisyOracle.run", "rc_hpc.oracle.noise:NoisyOracle.locate", "rc_hpc.oracle.noise:NoisyOracle._pair_points"),
+    "columns of a structure": ("rc_hpc.oracle.noise_sweep:NoiseSweep.run",),
+    "open the run": CENSUS["open the run"],
+    "read packed rows": CENSUS["read packed rows"],
+    "fill batches": CENSUS["fill batches"],
+    "write parts": CENSUS["write parts"],
+    "merge": CENSUS["merge"],
+    LOADING: ("rc_hpc.drivers.warm:warm_noise",),
+    "summary table": CENSUS["summary table"],
+}
+STAGES = {"census": CENSUS, "pack": PACK, "sweep": NOISE}
 #: Wall time of these as a whole, with all that runs inside.
 WHOLE = {
     "census": {"run": "rc_hpc.drivers.census:run_census", "batches": "rc_hpc.drivers.rows:drive"},
     "pack": {"run": "rc_hpc.drivers.packing:run_packing", "batches": "rc_hpc.drivers.packing:drive"},
+    "sweep": {"run": "rc_hpc.drivers.noise:run_noise", "batches": "rc_hpc.drivers.rows:drive"},
 }
 
 
@@ -139,7 +162,7 @@ def instrument(command: str, watch: Stopwatch) -> None:
 
     prepare_numba_cache()  # before the kernels are imported: they look for their cache then
     _time_imports(watch)
-    for stage, places in (CENSUS if command == "census" else PACK).items():
+    for stage, places in STAGES[command].items():
         for place in places:
             _wrap(place, functools.partial(watch.timed, stage))
     _wrap("spglib:get_symmetry_dataset", functools.partial(watch.timed, SPGLIB))

@@ -43,10 +43,22 @@ def test_kernel_and_report(tmp_path):
         assert f"| {variant}" in printed
 
 
-@pytest.mark.parametrize("command", ["census", "pack"])
+@pytest.mark.slow
+def test_noise_and_report(tmp_path):
+    run("run.py", "--records", tmp_path, "noise", "--prototypes", "--every", "96", "--rounds", "1")
+    record = json.loads((tmp_path / "noise.json").read_text(encoding="utf-8"))
+    assert record["structures"] == 3 and record["pictures"] == 3 * 2 * 2 * 2
+    for run_ in record["rounds"][0].values():
+        calls = {row["stage"]: row["calls"] for row in run_["stages"]}
+        assert calls["generation: errors and images"] > 0 < calls["correspondence"] and calls["label"] == record["pictures"]
+    printed = run("report.py", tmp_path / "noise.json")
+    assert "3 structures (prototypes" in printed and "| triangulation" in printed
+
+
+@pytest.mark.parametrize("command", ["census", "pack", "sweep"])
 def test_the_stopwatch_finds_what_it_wraps(bench, command):
     stages = bench("stages")
-    table = {"census": stages.CENSUS, "pack": stages.PACK}[command]
+    table = stages.STAGES[command]
     for place in [place for places in table.values() for place in places] + list(stages.WHOLE[command].values()):
         module, _, path = place.partition(":")
         found = importlib.import_module(module)
