@@ -1,4 +1,4 @@
-"""Take the measurements: ``python bench/run.py kernel``, ``end_to_end``, ``ranks``, ``scaling`` or ``noise``.
+"""Take the measurements: ``python bench/run.py kernel``, ``end_to_end``, ``ranks``, ``scaling``, ``noise`` or ``endpoint``.
 
 Each writes one raw record, with the machine and all versions, into ``bench/records/``;
 ``python bench/report.py`` makes tables of them. Speed is read as a ratio within one run.

@@ -69,12 +69,14 @@ class Stub:
         Time of an answer, answers at once, and whether more than those wait (else they get 429).
     key
         Demanded of every request.
+    keep
+        Requests of which time, headers and body are kept.
     """
 
-    def __init__(self, answer=None, faults=0.0, latency_s=0.0, slots=None, queue=True, key=None, seed=0):
+    def __init__(self, answer=None, faults=0.0, latency_s=0.0, slots=None, queue=True, key=None, seed=0, keep=200):
         self.answer, self.faults, self.latency_s, self.slots, self.queue, self.key = answer, faults, latency_s, slots, queue, key
         self.luck = random.Random(seed)
-        self.n = 0
+        self.n, self.keep = 0, keep
         self.bodies, self.headers, self.times = [], [], []
         self.met = Counter()      # faults by name
         self.per_body = Counter()
@@ -87,18 +89,22 @@ class Stub:
         app = web.Application(client_max_size=64 << 20)
         app.router.add_post("/v1/chat/completions", self.handle)
         app.router.add_post("/v1/messages", self.handle)
+        app.router.add_get("/v1/models", self.models)
         app.router.add_get("/stub/counts", self.counts)
         return app
 
     async def counts(self, request):
         return web.json_response({"n": self.n, "met": self.met, "replied": self.replied})
 
+    async def models(self, request):
+        return web.json_response({"object": "list", "data": [{"id": "m", "object": "model"}]})
+
     async def handle(self, request):
         number, self.n = self.n, self.n + 1
         raw = await request.read()
-        self.times.append(time.monotonic())
-        self.headers.append(dict(request.headers))
-        if len(self.bodies) < 200:
+        if len(self.bodies) < self.keep:
+            self.times.append(time.monotonic())
+            self.headers.append(dict(request.headers))
             self.bodies.append(raw)
         name = hashlib.sha256(raw).hexdigest()
         if self.key and self.key not in (request.headers.get("Authorization", "").removeprefix("Bearer "), request.headers.get("x-api-key")):
@@ -198,8 +204,8 @@ def pictures_of(body):
 
 
 async def _program(args):
-    stub = Stub(faults=args.faults, latency_s=args.latency, slots=args.slots, queue=not args.refuse, seed=args.seed)
-    await stub._start()
+    stub = Stub(faults=args.faults, latency_s=args.latency, slots=args.slots, queue=not args.refuse, seed=args.seed, keep=0)
+    await stub._start(args.port)
     temporary = args.port_file.with_suffix(".tmp")
     temporary.write_text(str(stub.port))
     os.replace(temporary, args.port_file)
@@ -211,6 +217,7 @@ async def _program(args):
 if __name__ == "__main__":
     p = argparse.ArgumentParser()
     p.add_argument("port_file", type=Path)
+    p.add_argument("--port", type=int, default=0)
     p.add_argument("--faults", type=float, default=0.0)
     p.add_argument("--latency", type=float, default=0.0)
     p.add_argument("--slots", type=int)

@@ -83,3 +83,12 @@ def test_the_stopwatch_counts_no_second_twice(bench, monkeypatch):
     rows = {row["stage"]: (row["cpu_s"], row["wall_s"], row["calls"]) for row in watch.stages()}
     assert rows == {"outer": (5, 50, 1), "inner": (10, 100, 2), bench("stages").REST: (16, 160, 0)}
     assert watch.whole["whole"] == [15, 150]
+
+
+def test_the_endpoint_and_report(tmp_path):
+    pytest.importorskip("aiohttp")
+    run("run.py", "--records", tmp_path, "endpoint", "--rounds", "1", "--replies", "40", "--slots", "4", "--latency-s", "0.01")
+    record = json.loads((tmp_path / "endpoint.json").read_text(encoding="utf-8"))
+    assert {one["kind"] for one in record["runs"]} == {"bare", "waits", "refuses"} and record["limit_per_s"] == 400
+    assert all(len(one["resident_mib"]) == 10 for one in record["runs"] if one["kind"] != "bare")
+    assert "share of the limit" in run("report.py", tmp_path / "endpoint.json")

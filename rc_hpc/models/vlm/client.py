@@ -116,7 +116,7 @@ class Client:
         self.endpoint, self.parameters, self.limiter, self.patience = endpoint, parameters, limiter, patience
         self.url = f"{base_url.rstrip('/')}/{endpoint.path}"
         self._key, self._halted, self._luck = key, halted, luck or random.Random()
-        self._encoder = Encoder(endpoint, 2 * limiter.most)
+        self._encoder = Encoder(endpoint, limiter.most)
         self._proxy = proxy_of(self.url)
         self._output = float(parameters.get("max_tokens", parameters.get("max_completion_tokens", 500)) or 500)
         self._session: aiohttp.ClientSession | None = None
