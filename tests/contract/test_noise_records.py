@@ -2,15 +2,19 @@
 
 import json
 
+import h5py
 import numpy as np
 import pytest
 
-from rc_hpc.analysis.noise import crossing, paired
+from rc_hpc.analysis.noise import crossing
 from rc_hpc.constants import CRYSTAL_SYSTEMS
+from rc_hpc.errors import Exit
 from rc_hpc.geometry.conditioning import record_budget
 from rc_hpc.geometry.protocol import load_protocol
+from rc_hpc.noise_tables import tables
 from rc_hpc.oracle.census import PackedCell, tile
 from rc_hpc.oracle.noise import RECORD, NoisyOracle, read_cells
+from rc_hpc.store.noises import count_noise
 from rc_hpc.structures.sources import iter_items
 from rc_hpc.symmetry.conventional import conventional_cell
 from rc_hpc.symmetry.distances import min_distances
@@ -61,19 +65,32 @@ def test_one_seed_of_the_record(protocol, name, recorded, cells, systems):
 
 @pytest.mark.slow
 @pytest.mark.timeout(3000)
-def test_all_hundred_counts_crossings_and_paired_tests(recorded, cells, systems):
-    arms = {}
-    for protocol, name in ((FROZEN, "frozen"), (OFF_AXIS, "offaxis")):
-        arms[name] = right(read_cells(cells, protocol, SIGMAS, range(10), RECORD), systems)
-        for sigma, arm in zip(SIGMAS, arms[name], strict=True):
-            assert arm.sum(axis=1).tolist() == counts(recorded, name, sigma)
-        found = crossing(SIGMAS, arms[name].mean(axis=(1, 2)))
-        assert found == pytest.approx(recorded["crossing_recorded"][name], abs=5e-6)
-    for sigma, first, second in zip(SIGMAS, arms["frozen"], arms["offaxis"], strict=True):
-        only_frozen, only_off_axis, p = paired(first, second)
-        wanted = recorded["paired"][str(sigma)]
-        assert (only_frozen, only_off_axis) == (wanted["frozen_only"], wanted["offaxis_only"])
-        assert p == pytest.approx(wanted["p"], rel=1e-9)
+def test_all_hundred_counts_crossings_and_paired_tests_by_the_command(recorded, shared, eval_ids, tmp_path):
+    from rc_hpc.pack import main as pack
+    from rc_hpc.sweep import main as sweep
+
+    packed, output, order = tmp_path / "packed.h5", tmp_path / "noise.h5", tmp_path / "ids"
+    order.write_text("\n".join(eval_ids))
+    source = shared / "data" / "e3" / "structures.json"
+    assert pack([str(source), "--ids", str(order), "-o", str(packed), "-q"]) == Exit.CLEAN
+    assert sweep([
+        "noise", str(packed), "--rules", "record", "--sigmas", ",".join(map(str, SIGMAS)), "--order", str(order), "-o", str(output), "-q"]) == Exit.CLEAN
+    with h5py.File(output) as h5:
+        correct = h5["noise/correct_crystal_system"][:, :, 0].sum(axis=0)  # protocol, sigma, seed
+    for found, name in zip(correct, ("frozen", "offaxis"), strict=True):
+        for sigma, of_seeds in zip(SIGMAS, found, strict=True):
+            assert of_seeds.tolist() == counts(recorded, name, sigma)
+    made = {table.name: table.frame for table in tables(count_noise(output), ("crossings", "paired", "budgets", "kappa", "aligned"))}
+    assert made["crossings"]["crossing_angstrom"].tolist() == pytest.approx([recorded["crossing_recorded"][name] for name in ("frozen", "offaxis")], abs=5e-6)
+    for row in made["paired"].to_dict("records"):
+        wanted = recorded["paired"][str(row["sigma_angstrom"])]
+        assert (row["only_first"], row["only_second"]) == (wanted["frozen_only"], wanted["offaxis_only"])
+        assert row["p"] == pytest.approx(wanted["p"], rel=1e-9)
+    assert made["budgets"]["record_p5_angstrom"].tolist() == pytest.approx([0.4456, 0.1445], abs=5e-5)
+    frozen, off_axis = (made["kappa"][made["kappa"]["protocol"] == name]["kappa"].round(4).tolist()[:10] for name in ("frozen", "off-axis"))
+    assert frozen == [1, 1, 1.4142, 2.7321, 1, 2, 1.1547, 1.3280, 1.3280, 2.2823]
+    assert off_axis == [1.0975, 1.0001, 1.9308, 8.4258, 1.0072, 1.4398, 1.0066, 1.1117, 1.0291, 2.4638]
+    assert made["aligned"]["aligned_count"].tolist() == [210, 180, 150] + 7 * [0]
 
 
 @pytest.mark.slow
