@@ -39,7 +39,7 @@ def parser() -> Parser:
 def add_source(p: Parser, output: str) -> None:
     """What is read and what is written, for commands that work on packed structures."""
     p.add_argument("source", nargs="*", default=["prototypes"], metavar="SOURCE", help=(
-        "CIF, POSCAR, extxyz or JSON file (gz too), folder, glob, ASE database, packed HDF5, "
+        "CIF, POSCAR, extxyz or JSON file (gz too), folder, glob, ASE database, packed HDF5, 'mp:IDS' or 'mp:QUERY' (Materials Project), "
         "'prototypes' (default) or 'synthetic:N'"))
     p.add_argument("-o", "--output", type=Path, default=Path(output), metavar="FILE", help="default: %(default)s")
     add_source_options(p)

@@ -30,7 +30,7 @@ def parser() -> Parser:
     """Argument parser of the rendering command."""
     p = Parser("python -m rc_hpc.render", __doc__, EXAMPLES)
     p.add_argument("source", nargs="*", default=["prototypes"], metavar="SOURCE", help=(
-        "CIF, POSCAR, extxyz or JSON file (gz too), folder, glob, ASE database, packed HDF5, "
+        "CIF, POSCAR, extxyz or JSON file (gz too), folder, glob, ASE database, packed HDF5, 'mp:IDS' or 'mp:QUERY' (Materials Project), "
         "'prototypes' (default) or 'synthetic:N'"))
     p.add_argument("-o", "--output", type=Path, default=Path("renders.h5"), metavar="FILE", help=(
         "manifest; the pictures go into a folder beside it, named like it without the ending; default: %(default)s"))
