@@ -27,6 +27,14 @@ figures of a frontier (python -m rc_hpc.sweep frontier):
   certified       the exact number of certified structures over delta
   grid            R1 over delta and symprec (--symprecs of the sweep)
 
+figures of a noise sweep (python -m rc_hpc.sweep noise):
+  noise           R1 over sigma by protocol, rule and estimator, with the crossing of 0.95
+                  (NAME.crossings.csv)
+  kappa           conditioning of every camera pair over the angle between its view lines
+
+figures of an occlusion sweep (python -m rc_hpc.sweep occlusion):
+  occlusion       R1 by what is taken away and by verification rule
+
 Each figure is NAME.pdf, NAME.png and NAME.csv: the table of rc_hpc.tables that it shows, unrounded,
 after comment lines (#) with the file, its content hash, its options and the published values that are
 marked. Those are marked only on the structures and under the options at which they were read. Of

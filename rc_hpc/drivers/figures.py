@@ -39,7 +39,7 @@ def draw_file(path: Path, names: Sequence[str], folder: Path) -> Drawn:
         if name not in known:
             raise UsageError(f"--figure {name}: {path} is a {kind} file, whose figures are {', '.join(known)}")
     chosen = [known[name] for name in dict.fromkeys(names)] or list(known.values())
-    counts, found = tables_of(path, tuple(dict.fromkeys(plot.table for plot in chosen)))
+    counts, found = tables_of(path, tuple(dict.fromkeys(name for plot in chosen for name in plot.tables)))
     conditions = _conditions(path, counts)
     origin = Origin(path.name, str(counts.attrs["content_hash"]), counts.options)
     return _draw(chosen, found, origin, lambda name: recorded.find(name, conditions), folder)
@@ -54,7 +54,7 @@ def draw_ladder(evidence: Evidence, found: Iterable[Table], folder: Path) -> Dra
     )
     conditions = {"sample": recorded.sample_of(evidence.ids)}
     names = {table.name for table in found}
-    plots = [plot for plot in ladder.PLOTS if plot.table in names]
+    plots = [plot for plot in ladder.PLOTS if names.issuperset(plot.tables)]
     return _draw(plots, found, origin, lambda name: recorded.find(name, conditions), folder)
 
 
@@ -63,7 +63,7 @@ def _draw(plots: Iterable[Plot], found: Iterable[Table], origin: Origin, publish
     written, left_out = {}, {}
     for plot in plots:
         try:
-            written[plot.name] = write(plot, by_name[plot.table], origin, published(plot.name), folder)
+            written[plot.name] = write(plot, by_name, origin, published(plot.name), folder)
         except NothingToDraw as reason:
             left_out[plot.name] = str(reason)
     return written, left_out
@@ -76,18 +76,27 @@ def _conditions(path: Path, counts) -> dict:
     options = counts.options
     ids = read_table(path, ("structures/id",))["structures/id"]
     headline = next(iter(counts.sets().values()))
-    conditions = {name: options[name] for name in ("enumeration", "merge", "delta", "truth") if name in options}
-    conditions |= {"tau": options["pack"]["tau"], **_protocol(options["protocol"])}
+    conditions = {name: options[name] for name in ("enumeration", "merge", "delta", "truth", "radii_factor", "seeds") if name in options}
+    conditions |= {"tau": options["pack"]["tau"]}
+    conditions |= _protocol(options["protocol"]) if "protocol" in options else {"protocols": _ours(options["protocols"])}
     return conditions | ({"sample": recorded.sample_of(ids)} if int(headline.n) == len(ids) else {})
 
 
 def _protocol(protocol: dict) -> dict:
+    found = {"tiling": list(protocol["tiling"])}
+    return found | {"protocol": name for name in _ours([protocol])}
+
+
+def _ours(protocols: list[dict]) -> frozenset[str]:
+    """Names of the protocols that are built in, with these very cameras; a tiling may follow an @."""
     from rc_hpc.geometry.protocol import BUILT_IN, load_protocol
 
-    named = {"tiling": list(protocol["tiling"])}
-    name = protocol["name"]
-    ours = name in BUILT_IN and load_protocol(name, tuple(protocol["tiling"])).identity() == {key: value for key, value in protocol.items() if key != "name"}
-    return named | ({"protocol": name} if ours else {})
+    found = set()
+    for protocol in protocols:
+        name = protocol["name"].split("@")[0]
+        if name in BUILT_IN and load_protocol(name, tuple(protocol["tiling"])).identity() == {key: value for key, value in protocol.items() if key != "name"}:
+            found.add(protocol["name"])
+    return frozenset(found)
 
 
 def _hash_of(evidence: Evidence) -> str:

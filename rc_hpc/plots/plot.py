@@ -38,20 +38,29 @@ class Given:
         Options of the file; empty where there is none.
     recorded
         Published values that hold under these options, from `recorded.find`.
+    others
+        Rows of the further tables of the figure, by name.
     """
 
     frame: pd.DataFrame
     options: dict = field(default_factory=dict)
     recorded: tuple[dict, ...] = ()
+    others: dict[str, pd.DataFrame] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
 class Plot:
-    """One figure: its name, the table whose frame it shows, and how it is drawn."""
+    """One figure: its name, the table whose frame it shows, how it is drawn, and further tables that it needs."""
 
     name: str
     table: str
     draw: Callable[[Given], Figure]
+    also: tuple[str, ...] = ()
+
+    @property
+    def tables(self) -> tuple[str, ...]:
+        """All tables it needs."""
+        return self.table, *self.also
 
 
 @dataclass(frozen=True)
@@ -72,13 +81,13 @@ class Origin:
     options: dict = field(default_factory=dict)
 
 
-def write(plot: Plot, table: Table, origin: Origin, recorded: tuple[dict, ...], folder: str | Path) -> list[Path]:
-    """Draw one figure of a table into `folder`, which is created: PDF, PNG and the table as CSV.
+def write(plot: Plot, tables: dict[str, Table], origin: Origin, recorded: tuple[dict, ...], folder: str | Path) -> list[Path]:
+    """Draw one figure of tables into `folder`, which is created: PDF, PNG and its data as CSV.
 
     Returns
     -------
     list of Path
-        The files, the data last.
+        The files, the data last: ``NAME.csv`` is the table of the figure, ``NAME.TABLE.csv`` a further one.
 
     Raises
     ------
@@ -87,7 +96,8 @@ def write(plot: Plot, table: Table, origin: Origin, recorded: tuple[dict, ...], 
     RcError
         The folder cannot be written.
     """
-    given = Given(_headline(table.frame), origin.options, recorded)
+    table = tables[plot.table]
+    given = Given(_headline(table.frame), origin.options, recorded, {name: _headline(tables[name].frame) for name in plot.also})
     if given.frame.empty:
         raise NothingToDraw("its table has no rows")
     contents = {}
@@ -95,7 +105,8 @@ def write(plot: Plot, table: Table, origin: Origin, recorded: tuple[dict, ...], 
         made = plot.draw(given)
         for ending in FORMATS:
             contents[ending] = _saved(made, ending, table.caption)
-    contents["csv"] = (_head(plot, table, origin, recorded) + table.frame.to_csv(index=False)).encode()
+    for ending, name in {"csv": plot.table, **{f"{name}.csv": name for name in plot.also}}.items():
+        contents[ending] = (_head(plot, tables[name], origin, recorded) + tables[name].frame.to_csv(index=False)).encode()
     paths = [Path(folder) / f"{plot.name}.{ending}" for ending in contents]
     try:
         Path(folder).mkdir(parents=True, exist_ok=True)

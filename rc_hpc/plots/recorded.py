@@ -13,7 +13,7 @@ from importlib import resources
 def _entries() -> tuple[dict, ...]:
     text = resources.files("rc_hpc.plots").joinpath("data", "recorded.toml").read_text(encoding="utf-8")
     data = tomllib.loads(text)
-    return tuple(entry | {"where": entry["where"] | {"sample": data["samples"][entry["where"]["sample"]]}} for entry in data["entry"])
+    return tuple(entry | {"where": {name: data["samples"][value] if name == "sample" else value for name, value in entry["where"].items()}} for entry in data["entry"])
 
 
 def sample_of(ids: Iterable[str]) -> str:
@@ -27,9 +27,14 @@ def find(figure: str, conditions: dict) -> tuple[dict, ...]:
     Parameters
     ----------
     conditions
-        `sample` from `sample_of`, and what else the entries of ``data/recorded.toml`` name.
+        `sample` from `sample_of`, and what else the entries of ``data/recorded.toml`` name; a set
+        holds each of its values.
     """
     return tuple(
         entry["values"] | {"record": entry["record"]} for entry in _entries()
-        if entry["figure"] == figure and all(name in conditions and conditions[name] == value for name, value in entry["where"].items())
+        if entry["figure"] == figure and all(_holds(conditions.get(name), value) for name, value in entry["where"].items())
     )
+
+
+def _holds(found, value) -> bool:
+    return value in found if isinstance(found, frozenset) else found == value

@@ -88,6 +88,14 @@ def log_lengths(ax: Axes) -> None:
     ax.xaxis.set_minor_formatter(NullFormatter())
 
 
+def plain_lengths(ax: Axes) -> None:
+    """A linear x axis of lengths with at most six plain numbers."""
+    from matplotlib.ticker import FuncFormatter, MaxNLocator
+
+    ax.xaxis.set_major_locator(MaxNLocator(5))
+    ax.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+
+
 def interval(center, low, high) -> np.ndarray:
     """Lengths (2, n) of error bars from the limits of intervals; none where a limit is missing."""
     center, low, high = (np.asarray(values, float) for values in (center, low, high))

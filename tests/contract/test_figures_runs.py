@@ -1,4 +1,4 @@
-"""Figures of a sweep that ran."""
+"""Figures of sweeps that ran."""
 
 import pandas as pd
 import pytest
@@ -7,30 +7,43 @@ from pandas.testing import assert_frame_equal
 
 from rc_hpc.errors import Exit
 from rc_hpc.figures import main
+from rc_hpc.plots.registry import OF_FILES
 from rc_hpc.tables import tables_of
+
+_DELTAS = ("frontier", "--enumerations", "all", "--rules", "dominance,first", "--deltas", "0.01,0.3")
+SWEEPS = {
+    "sizes": (*_DELTAS, "--subsets", "all"),
+    "grid": (*_DELTAS, "--symprecs", "0.01,0.1"),
+    "noise": ("noise", "--protocols", "frozen,off-axis", "--rules", "common,paper", "--sigmas", "0,0.3", "--seeds", "2"),
+    "occlusion": ("occlusion", "--verify", "covered,strict", "--subsets", "all"),
+}
 
 
 @pytest.fixture(scope="module")
-def frontiers(tmp_path_factory):
-    """Frontiers of four crystals: with one symprec and every subset, and with two, full protocol."""
+def packed(tmp_path_factory):
+    """Four crystals."""
     folder = tmp_path_factory.mktemp("figures")
     write_json(folder / "source.json", small_crystals(4))
     assert call("pack", folder / "source.json", "-o", folder / "packed.h5", "-q") == Exit.CLEAN
-    many = ("--enumerations", "all", "--rules", "dominance,first", "--deltas", "0.01,0.3")
-    assert call("sweep", "frontier", folder / "packed.h5", "-o", folder / "sizes.h5", *many, "--subsets", "all", "-q") == Exit.CLEAN
-    assert call("sweep", "frontier", folder / "packed.h5", "-o", folder / "grid.h5", *many, "--symprecs", "0.01,0.1", "-q") == Exit.CLEAN
-    return folder
+    return folder / "packed.h5"
 
 
-@pytest.mark.parametrize("name", ["sizes", "grid"])
-def test_figures_of_a_frontier(frontiers, tmp_path, capsys, name):
-    path = frontiers / f"{name}.h5"
-    assert main([str(path), "-o", str(tmp_path)]) == Exit.CLEAN
+@pytest.mark.parametrize("name", SWEEPS)
+def test_figures_of_a_sweep(packed, tmp_path, capsys, name):
+    kind, *options = SWEEPS[name]
+    path = tmp_path / f"{name}.h5"
+    assert call("sweep", kind, packed, "-o", path, *options, "-q") in (Exit.CLEAN, Exit.FAILURES)
+    folder = tmp_path / "figures"
+    capsys.readouterr()
+    assert main([str(path), "-o", str(folder)]) == Exit.CLEAN
     err = capsys.readouterr().err
-    wanted = {"frontier": "frontier", "certified": "steps"} | ({"grid": "frontier"} if name == "grid" else {})
-    assert ("figure grid left out: it needs more than one symprec" in err) == (name == "sizes")
-    assert {file.name for file in tmp_path.iterdir()} == {f"{figure}.{ending}" for figure in wanted for ending in ("pdf", "png", "csv")}
-    for figure, table in wanted.items():
-        found = pd.read_csv(tmp_path / f"{figure}.csv", comment="#")
-        assert_frame_equal(found, tables_of(path, (table,))[1][0].frame, check_dtype=False, check_exact=True)
-        assert (tmp_path / f"{figure}.pdf").read_bytes().startswith(b"%PDF-") and (tmp_path / f"{figure}.png").read_bytes().startswith(b"\x89PNG")
+    plots = [plot for plot in OF_FILES[kind] if (plot.name, name) != ("grid", "sizes")]
+    assert err.splitlines() == (["rc_hpc: figure grid left out: it needs more than one symprec: --symprecs of the sweep"] if name == "sizes" else [])
+    endings = {plot.name: ("pdf", "png", "csv", *(f"{table}.csv" for table in plot.also)) for plot in plots}
+    assert {file.name for file in folder.iterdir()} == {f"{figure}.{ending}" for figure, known in endings.items() for ending in known}
+    tables = {table.name: table for table in tables_of(path, tuple(dict.fromkeys(name for plot in plots for name in plot.tables)))[1]}
+    for plot in plots:
+        assert (folder / f"{plot.name}.pdf").read_bytes().startswith(b"%PDF-") and (folder / f"{plot.name}.png").read_bytes().startswith(b"\x89PNG")
+        for file, table in {f"{plot.name}.csv": plot.table, **{f"{plot.name}.{table}.csv": table for table in plot.also}}.items():
+            assert f"# caption: {tables[table].caption}\n" in (folder / file).read_text()
+            assert_frame_equal(pd.read_csv(folder / file, comment="#"), tables[table].frame, check_dtype=False, check_exact=True)

@@ -118,6 +118,12 @@ def test_published_values_are_those_of_the_records(shared, eval_ids):
     for name, more in (("frozen", {}), ("offaxis", {"protocol": "off-axis"}), ("tiled", {"tiling": [2, 2, 2]})):
         (frontier,) = recorded.find("frontier", base | more)
         assert frontier["delta_angstrom"] == geometry["frontier"]["delta_axis"] and frontier["R1_count"] == geometry["frontier"]["recorded_e3"][name]
+    noise = base | {"seeds": 10, "protocols": frozenset({"frozen", "frozen@2x2x2"})}
+    assert {entry["protocol"] for entry in recorded.find("noise", noise)} == noise["protocols"]
+    for entry in recorded.find("noise", noise | {"protocols": frozenset({"off-axis"})}):
+        assert entry["R1"] == [geometry["noise"]["recorded"][f"offaxis_sig{sigma}"]["mean_acc"] for sigma in entry["sigma_angstrom"]]
+    (occlusion,) = recorded.find("occlusion", base | {"tiling": [2, 2, 2], "radii_factor": 0.5})
+    assert occlusion["R1_count"] == [geometry["occlusion"]["recorded"][f"original_5v_{name}"]["k"] for name in occlusion["condition"]]
     (rungs,) = recorded.find("ladder", base)
     for number, rung in ((4, "R4_count"), (3, "R3_count")):
         assert dict(zip(rungs["model"], rungs[rung], strict=True)) == {row["model"]: row[f"R{number}_k"] for row in models["ladder"]["models"]}
