@@ -16,7 +16,7 @@ from rc_hpc.cli import setup_logging
 from rc_hpc.drivers.vlm_inputs import Inputs, open_inputs
 from rc_hpc.drivers.vlm_results import Output, write_results
 from rc_hpc.errors import Exit, UsageError
-from rc_hpc.models.vlm.endpoints import ENDPOINTS, Endpoint, Outcome
+from rc_hpc.models.vlm.endpoints import ENDPOINTS, Endpoint, Outcome, is_loopback
 from rc_hpc.models.vlm.journal import Journal, read_journal, set_aside
 from rc_hpc.models.vlm.prompts import VERSION
 from rc_hpc.models.vlm.questions import Question, Request, requests
@@ -108,8 +108,10 @@ def base_url(args, endpoint: Endpoint) -> str:
     return url
 
 
-def key_of(args, endpoint: Endpoint) -> str | None:
+def key_of(args, endpoint: Endpoint, url: str) -> str | None:
     """The key from the environment; None where there is none, as for local servers.
+
+    Over plain http to another machine only a key whose variable was named goes out.
 
     Raises
     ------
@@ -122,6 +124,10 @@ def key_of(args, endpoint: Endpoint) -> str | None:
         raise UsageError(f"--api-key-env {name}: that variable is not set")
     if key and not (key.isascii() and key.isprintable()):
         raise UsageError(f"the key in ${name} holds characters that no key has: set it again")
+    found = urlsplit(url)
+    if key and not args.api_key_env and found.scheme == "http" and not is_loopback(found.hostname):
+        log.warning("%s is not encrypted: the key in $%s is not sent; --api-key-env %s sends it all the same", url, name, name)
+        return None
     return key or None
 
 
@@ -151,7 +157,7 @@ async def _ask_all(args, endpoint, url, parameters, questions, identity, price, 
     from rc_hpc.models.vlm.limiter import Budget, Limiter
     from rc_hpc.models.vlm.pool import Terms, run
 
-    key = key_of(args, endpoint)
+    key = key_of(args, endpoint, url)
     journal = Journal(output.journal, identity, args.resume)
     try:
         left = left_to_ask(questions, args.samples, parameters, journal, args.retry_failed)

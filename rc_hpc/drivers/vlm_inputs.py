@@ -17,7 +17,13 @@ from rc_hpc.errors import RcError, Status, UsageError
 from rc_hpc.images.files import picture_folder
 from rc_hpc.models.extractions import read_extractions
 from rc_hpc.models.vlm.prompts import OWN, VERSION, prompt
-from rc_hpc.models.vlm.questions import Picture, Question, geometry_text, scattered, wrapped
+from rc_hpc.models.vlm.questions import (
+    Picture,
+    Question,
+    geometry_text,
+    scattered,
+    wrapped,
+)
 from rc_hpc.store.layout import read_rows
 from rc_hpc.store.reader import PackedReader, open_ours
 

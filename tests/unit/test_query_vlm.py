@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import time
+from argparse import Namespace
 from pathlib import Path
 
 import h5py
@@ -16,8 +17,10 @@ import xarray
 from vlm_stub import Stub, chat, error, pictures_of
 
 from rc_hpc.constants import CRYSTAL_SYSTEMS
+from rc_hpc.drivers.vlm import key_of
 from rc_hpc.ladder import main as ladder
 from rc_hpc.models.predictions import read_predictions
+from rc_hpc.models.vlm.endpoints import OPENAI
 from rc_hpc.pack import main as pack
 from rc_hpc.parallel.launch import child_environment
 from rc_hpc.query_vlm import main
@@ -208,6 +211,14 @@ def test_a_plan_sends_nothing_and_tells_the_bill(query, tmp_path, capsys):
 def test_wrong_usage_is_told_before_anything_is_sent(query, tmp_path, capsys, arguments, code, word):
     assert query(*arguments) == code
     assert word in capsys.readouterr().err and not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize(("url", "named", "goes"), [
+    ("http://127.0.0.1:8000/v1", None, True), ("https://endpoint.example/v1", None, True), ("http://node7:8000/v1", None, False), ("http://node7:8000/v1", "OPENAI_API_KEY", True),
+])
+def test_a_key_does_not_go_out_in_the_clear_unasked(monkeypatch, url, named, goes):
+    monkeypatch.setenv("OPENAI_API_KEY", f" {KEY}\n")
+    assert key_of(Namespace(api_key_env=named), OPENAI, url) == (KEY if goes else None)
 
 
 def test_the_config_file_sets_all_of_it(query, tmp_path):

@@ -16,7 +16,15 @@ from rc_hpc.models.parsers import PARSERS
 from rc_hpc.models.predictions import ARMS
 from rc_hpc.models.vlm.endpoints import Outcome
 from rc_hpc.models.vlm.prompts import _texts, prompt
-from rc_hpc.models.vlm.questions import Picture, Question, geometry_text, request_key, requests, scattered, wrapped
+from rc_hpc.models.vlm.questions import (
+    Picture,
+    Question,
+    geometry_text,
+    request_key,
+    requests,
+    scattered,
+    wrapped,
+)
 from rc_hpc.models.vlm.scoring import Arm, Row, Sample, emitted
 
 

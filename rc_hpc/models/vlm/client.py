@@ -11,10 +11,11 @@ from collections import OrderedDict
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from hashlib import sha256
 from urllib.parse import urlsplit
 
 from rc_hpc.errors import RcError, UsageError
-from rc_hpc.models.vlm.endpoints import Endpoint, Outcome, Reply
+from rc_hpc.models.vlm.endpoints import Endpoint, Outcome, Reply, is_loopback
 from rc_hpc.models.vlm.faults import Fault, Kind
 from rc_hpc.models.vlm.limiter import Limiter
 from rc_hpc.models.vlm.questions import Picture, Question, Request
@@ -24,8 +25,6 @@ try:
     import aiohttp
 except ImportError as error:
     raise UsageError("asking models needs aiohttp: pip install 'rc_hpc[vlm]'") from error
-
-_LOOPBACK = ("localhost", "127.0.0.1", "::1")
 
 
 class Halt(Exception):
@@ -79,8 +78,6 @@ class Encoder:
         return await asyncio.shield(self._made[name])
 
     def _encode(self, pictures: tuple[Picture, ...]) -> list[bytes]:
-        from hashlib import sha256
-
         parts = []
         for picture in pictures:
             try:
@@ -248,7 +245,7 @@ def proxy_of(url: str) -> str | None:
     """
     found = urlsplit(url)
     host = found.hostname or ""
-    if host in _LOOPBACK or host.startswith("127.") or urllib.request.proxy_bypass(host):
+    if is_loopback(host) or urllib.request.proxy_bypass(host):
         return None
     proxies = urllib.request.getproxies()
     return proxies.get(found.scheme, proxies.get("all"))

@@ -152,6 +152,11 @@ ANTHROPIC = Endpoint("anthropic", "messages", "ANTHROPIC_API_KEY", "ANTHROPIC_BA
 ENDPOINTS = {endpoint.name: endpoint for endpoint in (OPENAI, ANTHROPIC)}
 
 
+def is_loopback(host: str | None) -> bool:
+    """Whether a host of an address is this very machine."""
+    return host is not None and (host in ("localhost", "::1") or host.startswith("127."))
+
+
 def _hidden(error, headers: Mapping[str, str], now: float) -> Fault:
     """The fault of an error body that came with status 200: its own code counts; without one it may pass."""
     code = error.get("code", error.get("status")) if isinstance(error, dict) else None
