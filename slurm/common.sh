@@ -34,29 +34,41 @@ export NUMBA_CACHE_DIR="${NUMBA_CACHE_DIR:-$local_disk}" MPLCONFIGDIR="${MPLCONF
 export PYTHONUNBUFFERED=1
 
 attempt=${SLURM_RESTART_COUNT:-0}
+# Not SLURM_JOB_ID, which for one task of an array means the whole array.
 job=${SLURM_ARRAY_JOB_ID:-$SLURM_JOB_ID}${SLURM_ARRAY_TASK_ID:+_$SLURM_ARRAY_TASK_ID}
 logs=$RC_LOGS/${SLURM_JOB_NAME:-job}-$job/attempt-$attempt
 echo "job $job, attempt $attempt, on ${SLURM_JOB_NODELIST:-this node}: ${SLURM_NTASKS:-1} task(s) of $SRUN_CPUS_PER_TASK cpu(s)"
 
 run() {
-    local name=$1 signalled
+    local name=$1 again
     shift
     mkdir -p "$logs" || exit 1
     log=$logs/$name-0.log code=''
-    [ "$stopping" = 0 ] || return 0
-    echo "$name: $* (logs: $logs/$name-RANK.log)"
+    for again in 1 1 ''; do
+        [ "$stopping" = 0 ] || return 0
+        echo "$name: $* (logs: $logs/$name-RANK.log)"
+        step "$name" "$@"
+        cat "$log" 2>/dev/null
+        # On a busy node MPI itself fails to start now and then, before any work is done.
+        if [ -z "$again" ] || [ "$code" = 0 ] || ! grep -qs MPI_Init "$logs/$name"-*.log; then break; fi
+        echo "MPI did not start: once more"
+    done
+}
+
+step() {
+    local name=$1 signals
+    shift
     # -K: a rank that dies takes the others along, which would wait for it for ever.
     srun -K --mpi="$RC_MPI" --output="$logs/$name-%t.log" "${RC_SRUN[@]}" "$@" &
     step=$!
     [ "$stopping" = 0 ] || kill -USR1 "$step"
     while :; do  # wait returns early when a trapped signal comes; asked again it gives the step's code
-        signalled=$stopping
+        signals=$stopping
         wait "$step"
         code=$?
-        [ "$signalled" != "$stopping" ] || break
+        [ "$signals" != "$stopping" ] || break
     done
     step=''
-    cat "$log" 2>/dev/null
 }
 
 # Whether the last step left unfinished work in good order. Its exit code is 0 then as after finished work: srun -K
@@ -75,7 +87,7 @@ finish() {
         exit "$code"
     fi
     # A job that was cancelled must not come back.
-    if [ "$(squeue -h -j "$SLURM_JOB_ID" -o %T)" != RUNNING ]; then
+    if [ "$(squeue -h -j "$job" -o %T)" != RUNNING ]; then
         echo "stopped; the same sbatch command goes on" >&2
         exit 1
     fi
@@ -84,7 +96,7 @@ finish() {
         exit 1
     fi
     echo "stopped with work left: back into the queue"
-    if ! scontrol requeue "$SLURM_JOB_ID"; then
+    if ! scontrol requeue "$job"; then
         echo "this site does not requeue: the same sbatch command goes on" >&2
         exit 1
     fi

@@ -44,6 +44,13 @@ if hold and not int(os.environ.get("SLURM_RESTART_COUNT", 0)):
         write(*args)
         time.sleep(hold)
     PartStore.write = slowly
+if "MPI_FAILS_ONCE" in os.environ:
+    try:
+        os.mkdir(os.environ["MPI_FAILS_ONCE"])
+    except FileExistsError:
+        pass
+    else:
+        sys.exit("Fatal error in MPI_Init_thread")
 del sys.argv[0]
 if sys.argv[0] == "-m":
     del sys.argv[0]
@@ -96,10 +103,10 @@ class Box:
         line = self.tell("scontrol", "show", "job", "-o", job).splitlines()[0]
         return dict(word.split("=", 1) for word in line.split() if "=" in word)
 
-    def wait(self, job: str, until=ENDED, timeout=150) -> dict[str, str]:
-        """What SLURM says of a job once it is in one of some states."""
+    def wait(self, job: str, until=ENDED, restarts=0, timeout=150) -> dict[str, str]:
+        """What SLURM says of a job once it is in one of some states, after as many restarts at least."""
         limit = time.monotonic() + timeout
-        while (found := self.show(job))["JobState"] not in until:
+        while (found := self.show(job))["JobState"] not in until or int(found["Restarts"]) < restarts:
             assert found["JobState"] not in ENDED and time.monotonic() < limit, f"{found}\n{self.log(found)}"
             time.sleep(0.1)
         return found
@@ -117,7 +124,7 @@ class Box:
 
     def requeue_now(self, job: str) -> None:
         """Let a requeued job start at once; SLURM makes it wait two minutes."""
-        self.wait(job, ("PENDING",))
+        self.wait(job, ("PENDING",), restarts=1)
         time.sleep(1.5)  # sooner, the new start is taken for the old one
         self.tell("scontrol", "update", f"jobid={job}", "StartTime=now")
 
