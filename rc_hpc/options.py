@@ -6,6 +6,7 @@ import hashlib
 import itertools
 import json
 from dataclasses import asdict, dataclass, field
+from enum import IntEnum
 
 from rc_hpc import constants
 from rc_hpc.errors import UsageError
@@ -268,6 +269,58 @@ class NoiseOptions(_Options):
 
 #: Rule, estimator, merge and labeller of the released noise experiment.
 RECORDED_READING = ("record", "anchor-pair", "first", "true-error")
+
+
+class Side(IntEnum):
+    """Part that a structure plays in a design."""
+
+    unused = 0
+    training = 1
+    searched = 2
+    held_out = 3
+
+
+@dataclass(frozen=True)
+class DesignOptions(_Options):
+    """What one camera design computes; the sets found by its search are part of it.
+
+    Attributes
+    ----------
+    protocols
+        `Protocol.identity()` and name of each: the sets found, then those beside them.
+    scores
+        Of each protocol on the searched structures, see `rc_hpc.geometry.camera_sets.SCORES`.
+    cameras
+        Of each set found, as a protocol file has them.
+    views, keep, seed, starts, sample, training, held_out
+        What was searched, for whom: cameras of a set, names of kept ones, seed of the search and
+        of the split, random starts, structures that the search looks at, structures that choose
+        between the sets found, and the share that is held out, or `ids`.
+    sides
+        Hash of the side of every structure.
+    delta
+        Tolerance of the phantom rates, Å.
+    sigmas, seeds, truth, quarantine, pack
+        See `NoiseOptions`; quarantined structures are dropped or kept.
+    """
+
+    protocols: tuple[dict, ...] = field(hash=False)
+    scores: tuple[dict, ...] = field(hash=False)
+    cameras: tuple[tuple[dict, ...], ...] = field(hash=False)
+    views: int
+    keep: tuple[str, ...]
+    seed: int
+    starts: int
+    sample: int
+    training: int
+    held_out: str
+    sides: str
+    delta: float = constants.DELTA
+    sigmas: tuple[float, ...] = constants.DESIGN_SIGMAS
+    seeds: int = 3
+    truth: str = TRUTHS[0]
+    quarantine: str = "drop"
+    pack: PackOptions = PackOptions()
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from rc_hpc import frontier_tables, noise_tables, occlusion_tables
+from rc_hpc import design_tables, frontier_tables, noise_tables, occlusion_tables
 from rc_hpc.cli import Parser, guarded
 from rc_hpc.errors import Exit, UsageError
 from rc_hpc.report import DIGITS, ENDINGS, Table, render, show, write
@@ -59,6 +59,15 @@ tables of a noise sweep (python -m rc_hpc.sweep noise):
   aligned      cameras along lattice vectors, and atoms that they show at one place
   status       as above
 
+tables of a camera design (python -m rc_hpc.sweep design):
+  verdict      the best set against those beside it, on held-out structures, with exact tests
+  candidates   every set: scores of the search, R1 on both sides
+  held-out     R1 by sigma on held-out structures
+  paired       structures right under the best set or one beside it only, by sigma
+  phantoms     phantoms over the view subsets of each size
+  cameras      view directions
+  status       as above
+
 Only structures with status ok are counted. What was not computed (the full protocol, a
 subset size) is left out. Terminal, Markdown and LaTeX round as each caption
 says; CSV and Parquet carry every digit, and units in the names of their columns."""
@@ -68,7 +77,7 @@ def parser() -> Parser:
     """Argument parser of the tables."""
     p = Parser("python -m rc_hpc.tables", __doc__, EXAMPLES)
     p.add_argument("census", nargs="?", type=Path, default=Path("census.h5"), metavar="FILE.h5", help="census or sweep file; default: %(default)s")
-    p.add_argument("--table", choices=tuple(dict.fromkeys((*NAMES, *frontier_tables.NAMES, *noise_tables.NAMES, *occlusion_tables.NAMES, "all"))), default="all", help="default: %(default)s")
+    p.add_argument("--table", choices=tuple(dict.fromkeys((*NAMES, *frontier_tables.NAMES, *noise_tables.NAMES, *occlusion_tables.NAMES, *design_tables.NAMES, "all"))), default="all", help="default: %(default)s")
     p.add_argument("--format", choices=tuple(ENDINGS), default="terminal", help="default: %(default)s; parquet needs pyarrow")
     p.add_argument("-o", "--output", type=Path, default=None, metavar="DIR", help="write one file per table into this folder; default: print them")
     p.add_config()
@@ -98,6 +107,7 @@ def _run(argv) -> int:
 
 def tables_of(path: Path, names: tuple[str, ...] | None, short: bool = False):
     """Counts and tables of a file, whatever its kind: those of these names, by default all, or those that end a run."""
+    from rc_hpc.store.designs import read_design
     from rc_hpc.store.frontiers import count_frontier
     from rc_hpc.store.noises import count_noise
     from rc_hpc.store.occlusions import count_occlusion
@@ -109,6 +119,7 @@ def tables_of(path: Path, names: tuple[str, ...] | None, short: bool = False):
     known, ending, count, make = {
         "frontier": (frontier_tables.NAMES, frontier_tables.SUMMARY, count_frontier, frontier_tables.tables),
         "noise": (noise_tables.NAMES, noise_tables.SUMMARY, count_noise, noise_tables.tables),
+        "design": (design_tables.NAMES, design_tables.SUMMARY, read_design, design_tables.tables),
         "occlusion": (occlusion_tables.NAMES, occlusion_tables.SUMMARY, count_occlusion, occlusion_tables.tables),
     }.get(kind, (NAMES, SUMMARY, count_census, tables))  # of other kinds count_census says what they are
     names = names or (ending if short else known)

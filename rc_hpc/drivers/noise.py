@@ -100,7 +100,7 @@ def statics(options: dict) -> dict:
     rules, estimators, merges, labellers = zip(*made.readings, strict=True)
     return {
         **vocabulary(),
-        **_protocols(protocols),
+        **protocol_statics(protocols),
         **_pairs(protocols),
         "axes/rule": (rules, "1", "Rule by which delta follows from sigma.", ("reading",)),
         "axes/estimator": (estimators, "1", "Centroids that a position is estimated from.", ("reading",)),
@@ -117,7 +117,7 @@ def statics(options: dict) -> dict:
     }
 
 
-def _protocols(protocols: list[Protocol]) -> dict:
+def protocol_statics(protocols: list[Protocol]) -> dict:
     """Cameras of each protocol; views beyond a protocol's own are empty, NaN where there are numbers."""
     n_views = max(len(protocol.views) for protocol in protocols)
     names = np.full((len(protocols), n_views), "", object)

@@ -69,7 +69,7 @@ class Job:
     prepare
         Given the flight recorder, makes what computes a structure.
     weight
-        Predicted time of a structure in units of a census's.
+        Predicted time of a structure in units of a census's, one for all or for each row.
     """
 
     schema: Schema
@@ -77,7 +77,7 @@ class Job:
     dims: dict[str, int]
     statics: Callable[[dict], dict]
     prepare: Callable[[FlightRecorder], Compute]
-    weight: float = 1.0
+    weight: float | np.ndarray = 1.0
 
 
 def predicted_costs(n_atoms, system, status) -> np.ndarray:

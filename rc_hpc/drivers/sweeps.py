@@ -25,7 +25,7 @@ READ_S = 0.008
 
 def run_sweep(args) -> int:
     """Run the sweep that the arguments name."""
-    return {"frontier": frontier, "occlusion": occlusion, "noise": noise}[args.sweep](args)
+    return {"frontier": frontier, "occlusion": occlusion, "noise": noise, "design": design}[args.sweep](args)
 
 
 def frontier(args) -> int:
@@ -143,6 +143,26 @@ def occlusion_options(args):
     return options, protocol
 
 
+def design(args) -> int:
+    """Pack what is not packed, then the search for cameras and their comparison, then its tables."""
+    comm = communicator()
+    setup_logging(args, comm.rank)
+    prepare_numba_cache()
+    from rc_hpc.drivers.design import request_of, run_design
+
+    request, run = request_of(args), run_options(args)
+
+    def compute(packed, stop):
+        from rc_hpc.drivers.warm import warm_design
+
+        warm_once_per_node(comm, warm_design)
+        return run_design(comm, packed, request, run, stop)
+
+    sets = request.shortlist + len(request.beside)
+    facts = {"cameras of a set": request.views, "random starts": request.starts, "sets read": sets, "sigmas": len(request.sigmas), "seeds": request.seeds}
+    return on_packed(comm, args, run, request.pack, "sweep", compute, facts, READ_S * sets * (1 + request.seeds * sum(sigma > 0 for sigma in request.sigmas)))
+
+
 def merge_sweep(output: Path, partial: bool = False) -> str:
     """Merge the parts of a sweep of whatever kind; returns the content hash.
 
@@ -151,12 +171,13 @@ def merge_sweep(output: Path, partial: bool = False) -> str:
     RcError
         The parts are no sweep's; rows are missing, unless `partial`.
     """
+    from rc_hpc.drivers.design import merge_design
     from rc_hpc.drivers.frontier import merge_frontier
     from rc_hpc.drivers.occlusion import merge_occlusion
     from rc_hpc.drivers.noise import merge_noise
     from rc_hpc.store.parts import parts_folder, read_run
 
-    mergers = {"frontier": merge_frontier, "occlusion": merge_occlusion, "noise": merge_noise}
+    mergers = {"frontier": merge_frontier, "occlusion": merge_occlusion, "noise": merge_noise, "design": merge_design}
     kind = read_run(parts_folder(output))["kind"]
     if kind not in mergers:
         raise RcError(f"{output}: its parts are of kind {kind!r}, which is no sweep: merge them with the command that wrote them")

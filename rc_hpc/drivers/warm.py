@@ -38,6 +38,12 @@ def warm_noise() -> None:
         oracle.label(5 * np.eye(3), *oracle.locate(numbers, screen, 0.1), 0.1, 0.01)
 
 
+def warm_design() -> None:
+    """Run the kernels of a camera design once."""
+    warm()
+    warm_noise()
+
+
 def warm_occlusion() -> None:
     """Run the kernels of an occlusion sweep once."""
     protocol = load_protocol("frozen", (2, 1, 1))
