@@ -56,7 +56,7 @@ question-only; NAME.pdf, NAME.png, and the table as NAME.csv."""
 def parser() -> Parser:
     """Argument parser of the ladder."""
     p = Parser("python -m rc_hpc.ladder", __doc__, EXAMPLES)
-    p.add_argument("predictions", nargs="+", type=Path, metavar="PREDICTIONS", help="prediction files, or folders of them")
+    p.add_argument("predictions", nargs="+", type=Path, metavar="PREDICTIONS", help="prediction files, folders of them, or HDF5 files of answers (jobs/query_vlm.py)")
     p.add_argument("--census", type=Path, action="append", default=[], metavar="FILE", help="census that says which structures are determined; may be given once per delta; without one all are taken to be")
     p.add_argument("--labels", type=Path, default=None, metavar="FILE", help="true crystal systems to check the predictions against: JSON lines or a JSON object")
     p.add_argument("--structures", type=Path, default=None, metavar="FILE", help="packed or census file with the cells; default: the first census")

@@ -12,7 +12,7 @@ import numpy as np
 from rc_hpc.analysis import ladder
 from rc_hpc.drivers import ladder_inputs
 from rc_hpc.errors import RcError, UsageError
-from rc_hpc.models.predictions import PredictionFile, read_all
+from rc_hpc.models.predictions import PredictionFile, check_together, find_files, read_predictions
 from rc_hpc.models.votes import sample_accuracy, score
 
 #: Reading of the votes beside the tie rules.
@@ -30,7 +30,7 @@ class Request:
     Attributes
     ----------
     predictions
-        Prediction files and folders of them.
+        Prediction files, folders of them, and HDF5 files of answers.
     census
         Census files, one per ceiling.
     labels
@@ -60,12 +60,22 @@ class Request:
     resamples: int = 0
 
 
+def _read(path: Path) -> list[PredictionFile]:
+    """The predictions of one file, of one arm or of many."""
+    if path.suffix not in (".h5", ".hdf5"):
+        return [read_predictions(path)]
+    from rc_hpc.drivers.vlm_results import stored_predictions
+
+    return stored_predictions(path)
+
+
 class Evidence:
     """The request's files, read and aligned; what is expensive is read when it is asked for."""
 
     def __init__(self, request: Request):
         self.request = request
-        self.files = read_all(request.predictions)
+        self.files = [file for path in find_files(request.predictions) for file in _read(path)]
+        check_together(self.files)
         if request.labels is not None:
             ladder_inputs.check_labels(request.labels, self.files)
         self.ids = ladder_inputs.common_ids(self.files)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -105,12 +105,24 @@ def _write_files(output: Output, written: Sequence[tuple[Arm, PredictionFile | N
             write_whole(path, to_json(file).encode())
 
 
-def parse_again(args) -> int:
-    """Run the action that reads stored answers by another parser."""
-    tables, attributes = read_answers(args.answers)
+def stored_predictions(path: Path, parser: str | None = None) -> list[PredictionFile]:
+    """The arms of a file of answers but extraction, as prediction files.
+
+    Parameters
+    ----------
+    parser
+        How to read the replies; by default as they were read when the file was written.
+
+    Raises
+    ------
+    RcError
+        Not a file of answers.
+    """
+    tables, attributes = read_answers(path)
+    parser = parser or str(attributes["parser"])
     options = json.loads(attributes["options"])
     structures, samples = tables["structures"], tables["samples"]
-    args.output.mkdir(parents=True, exist_ok=True)
+    found = []
     for number, code in enumerate(tables["arms"]["arm"].tolist()):
         name, k = ARMS[code], int(tables["arms"]["k"][number])
         if name == "extraction":
@@ -124,11 +136,20 @@ def parse_again(args) -> int:
         )
         arm = Arm(name, tables["arms"]["cell"][number], str(attributes["model"]), k, rows, tables["arms"]["convention"][number])
         versions = sorted(set(tables["questions"]["prompt_version"][tables["questions"]["arm"] == code]))
-        file = arm.predictions(args.parser, {"prompts": versions, "parameters": options["parameters"], "provider": options["provider"]})
-        path = args.output / f"{name}.json"
+        file = arm.predictions(parser, {"prompts": versions, "parameters": options["parameters"], "provider": options["provider"]})
+        found.append(replace(file, source=f"{path} ({name})"))
+    return found
+
+
+def parse_again(args) -> int:
+    """Run the action that reads stored answers by another parser."""
+    files = stored_predictions(args.answers, args.parser)
+    args.output.mkdir(parents=True, exist_ok=True)
+    for file in files:
+        path = args.output / f"{file.arm}.json"
         write_whole(path, to_json(file).encode())
         alike, answered = file.details["parsers_agree"]
-        print(f"{path}: {name} read by {args.parser}, {file.n_correct}/{len(rows)} right; the parsers agree on {alike}/{answered}")
+        print(f"{path}: {file.arm} read by {args.parser}, {file.n_correct}/{len(file.predictions)} right; the parsers agree on {alike}/{answered}")
     return Exit.CLEAN
 
 

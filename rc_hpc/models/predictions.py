@@ -199,15 +199,20 @@ def find_files(paths: Iterable[str | Path]) -> list[Path]:
 
 
 def read_all(paths: Iterable[str | Path]) -> list[PredictionFile]:
-    """Read several files or folders.
+    """Read several files or folders; raises as `read_predictions` and `check_together`."""
+    files = [read_predictions(path) for path in find_files(paths)]
+    check_together(files)
+    return files
+
+
+def check_together(files: Iterable[PredictionFile]) -> None:
+    """Refuse files that cannot stand in one ladder.
 
     Raises
     ------
     RcError
-        As `read_predictions`; also where two files are one model's same arm, or where they
-        disagree about the truth of a structure.
+        Two files are one model's same arm, or they disagree about the truth of a structure.
     """
-    files = [read_predictions(path) for path in find_files(paths)]
     seen: dict[tuple, str] = {}
     truths: dict[str, tuple[str, str]] = {}
     for file in files:
@@ -219,7 +224,6 @@ def read_all(paths: Iterable[str | Path]) -> list[PredictionFile]:
             truth, source = truths.setdefault(p.material_id, (p.truth, file.source))
             if truth != p.truth:
                 raise _broken(file.source, f"{p.material_id} is {p.truth} here and {truth} in {source}; they are not of one benchmark")
-    return files
 
 
 def to_json(file: PredictionFile) -> str:

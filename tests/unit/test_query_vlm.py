@@ -103,7 +103,10 @@ def test_a_run_and_all_its_files(query, tmp_path, crystals, capsys):
 
     capsys.readouterr()
     assert ladder([str(tmp_path / "a.predictions"), "--structures", str(crystals / "packed.h5"), "--table", "ladder"]) == 0
-    assert "R4 only" in capsys.readouterr().out
+    told = capsys.readouterr().out
+    assert "R4 only" in told
+    assert ladder([str(tmp_path / "a.h5"), "--structures", str(crystals / "packed.h5"), "--table", "ladder"]) == 0
+    assert capsys.readouterr().out == told
     everything = b"".join(path.read_bytes() for path in tmp_path.rglob("*") if path.is_file())
     assert KEY.encode() not in everything
 
