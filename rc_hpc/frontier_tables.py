@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from rc_hpc.report import DIGITS, Table
+from rc_hpc.report import DIGITS, Table, views_of
 
 if TYPE_CHECKING:
     from rc_hpc.store.frontiers import FrontierCounts
@@ -51,5 +51,5 @@ def _conditions(counts: FrontierCounts) -> str:
     partial = "" if counts.attrs.get("complete_rows", 1) else f"; PARTIAL: {rows} of {counts.attrs['total']} structures are done"
     return (
         f"true label at tau {pack['tau']} Å, angle tolerance {pack['angle_tolerance']} degrees, of the {options['truth']} cell; "
-        f"protocol {protocol['name']}, {len(protocol['views'])} views, tiling {tiling}; quarantine {options['quarantine']}{partial}"
+        f"protocol {protocol['name']}, {views_of(protocol)}, tiling {tiling}; quarantine {options['quarantine']}{partial}"
     )

@@ -43,6 +43,12 @@ class Table:
     frame: pd.DataFrame
 
 
+def views_of(protocol: dict) -> str:
+    """How many views a file's protocol has, and how many of them are of pinhole cameras; for captions."""
+    pinholes = sum(centre is not None for centre in protocol.get("centres", ()))
+    return f"{len(protocol['views'])} views" + (f" ({pinholes} of pinhole cameras)" if pinholes else "")
+
+
 def render(table: Table, style: str) -> str:
     """The table as text in one of the formats but `parquet`, without a final newline."""
     if style == "csv":

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from rc_hpc import design_tables, frontier_tables, noise_tables, occlusion_tables
 from rc_hpc.cli import Parser, guarded
 from rc_hpc.errors import Exit, UsageError
-from rc_hpc.report import DIGITS, ENDINGS, Table, render, show, write
+from rc_hpc.report import DIGITS, ENDINGS, Table, render, show, views_of, write
 
 if TYPE_CHECKING:
     from rc_hpc.store.tallies import CensusCounts
@@ -201,7 +201,7 @@ def _conditions(counts: CensusCounts) -> str:
     tiling = "x".join(str(n) for n in protocol["tiling"])
     return (
         f"delta {options['delta']} Å, tau {pack['tau']} Å, angle tolerance {pack['angle_tolerance']} degrees; "
-        f"protocol {protocol['name']}, {counts.n_views} views, tiling {tiling}; "
+        f"protocol {protocol['name']}, {views_of(protocol)}, tiling {tiling}; "
         f"enumeration {options['enumeration']}, merge {options['merge']}; true label: {options['truth']} cell; "
         f"quarantine {options['quarantine']}{_partial(counts)}"
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 import math
 import os
 import sys
@@ -62,7 +63,7 @@ def census(args) -> int:
         from rc_hpc.drivers.census import run_census
         from rc_hpc.drivers.warm import warm
 
-        warm_once_per_node(comm, warm)
+        warm_once_per_node(comm, functools.partial(warm, bool(protocol.pinhole.any())))
         return run_census(comm, packed, protocol, options, run, stop)
 
     return on_packed(comm, args, run, options.pack, "census", compute, {"view subsets": len(options.subsets)}, 0.02)
@@ -152,6 +153,7 @@ def render_options(args):
     """Rendering options and protocol of the arguments."""
     convention = CONVENTIONS[args.convention]
     protocol = load_protocol(args.protocol or convention.protocol)
+    protocol.require_orthographic("pictures")
     # A protocol file may repeat the cell; the built-in ones leave that to the convention.
     tiling = parse_tiling(args.tiling) if args.tiling else protocol.tiling if protocol.tiling != (1, 1, 1) else convention.tiling
     protocol = dataclasses.replace(protocol, tiling=tiling)

@@ -257,12 +257,12 @@ def vocabulary() -> dict:
 
 def protocol_of(identity: dict) -> Protocol:
     """The protocol that options hold as `Protocol.identity` and its name."""
-    return Protocol(identity["name"], tuple(identity["views"]), np.array(identity["rotations"]), tuple(identity["tiling"]))
+    return Protocol.from_identity(identity["name"], identity)
 
 
 def protocol_datasets(protocol: Protocol) -> dict:
     """Static datasets that say which cameras a file is about."""
-    return {
+    found = {
         "protocol/view": (protocol.views, "1", "Name of each camera.", ("view",)),
         "protocol/rotation": (
             protocol.rotations, "1", "Rotation of each camera: screen x, y and depth are columns of position @ rotation.",
@@ -270,6 +270,14 @@ def protocol_datasets(protocol: Protocol) -> dict:
         "protocol/direction": (protocol.directions, "1", "View direction of each camera, towards the viewer.", ("view", "xyz")),
         "protocol/tiling": (np.array(protocol.tiling), "1", "Repetitions of the conventional cell along its axes.", ("axis",)),
     }
+    if protocol.pinhole.any():
+        kinds = np.where(protocol.pinhole, "pinhole", "orthographic").tolist()
+        found["protocol/projection"] = (kinds, "1", "Orthographic, or a pinhole at /protocol/centre; a file without this is all orthographic.", ("view",))
+        found["protocol/centre"] = (
+            protocol.centres, "angstrom",
+            "Where a pinhole camera is in the cell's frame: (position - centre) @ rotation, divided by minus its third column, is its picture. NaN: orthographic.",
+            ("view", "xyz"))
+    return found
 
 
 def exit_code(complete: bool, failures: int) -> Exit:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 import hashlib
 import math
 from pathlib import Path
@@ -39,7 +40,7 @@ def frontier(args) -> int:
         from rc_hpc.drivers.frontier import run_frontier
         from rc_hpc.drivers.warm import warm_frontier
 
-        warm_once_per_node(comm, warm_frontier)
+        warm_once_per_node(comm, functools.partial(warm_frontier, bool(protocol.pinhole.any())))
         return run_frontier(comm, packed, protocol, options, run, stop)
 
     facts = {"view subsets": len(options.subsets), "deltas": len(options.deltas), "readings": len(options.readings)}
@@ -104,8 +105,7 @@ def named_protocol(text: str) -> Protocol:
     """Protocol of ``NAME``, ``FILE``, or either with ``@N`` or ``@NxNxN`` for a tiling, which its name then shows."""
     name, at, tiling = (text, "", "") if Path(text).is_file() else text.rpartition("@")
     protocol = load_protocol(name, parse_tiling(tiling.replace("x", ","))) if at else load_protocol(text)
-    if "centres" in protocol.identity():
-        raise UsageError(f"protocol {protocol.name!r} has pinhole cameras: the noise sweep reads orthographic pictures only")
+    protocol.require_orthographic("noise sweeps")
     cells, shown = math.prod(protocol.tiling), "x".join(map(str, protocol.tiling))
     if cells > MANY_CELLS:
         raise UsageError(f"tiling {shown} repeats each cell {cells} times: {MANY_CELLS} is the most")
@@ -133,6 +133,7 @@ def occlusion(args) -> int:
 def occlusion_options(args):
     """Occlusion options and protocol of the arguments."""
     protocol, subsets = cameras(args)
+    protocol.require_orthographic("occlusion sweeps")
     if args.tiling is None and protocol.tiling == (1, 1, 1):  # as the pictures are drawn
         protocol = dataclasses.replace(protocol, tiling=CONVENTIONS["C1"].tiling)
     options = OcclusionOptions(

@@ -1,8 +1,10 @@
 """Compile or load every kernel on the smallest input."""
 
+import dataclasses
+
 import numpy as np
 
-from rc_hpc.geometry.protocol import load_protocol
+from rc_hpc.geometry.protocol import Protocol, load_protocol
 from rc_hpc.options import ESTIMATORS, OCCLUSION_RULES, OcclusionOptions
 from rc_hpc.oracle.census import PackedCell
 from rc_hpc.oracle.geometry import GeometricOracle
@@ -11,14 +13,19 @@ from rc_hpc.oracle.noise import NoiseReading, NoisyOracle
 from rc_hpc.oracle.occlusion import OcclusionOracle
 
 
-def warm() -> None:
+def _cameras(pinholes: bool) -> Protocol:
+    protocol = load_protocol("frozen")
+    return dataclasses.replace(protocol, centres=10 * protocol.directions) if pinholes else protocol
+
+
+def warm(pinholes: bool = False) -> None:
     """Run the kernels of a census once."""
-    GeometricOracle(load_protocol("frozen"), ((0, 1),)).run([[0.0, 0.0, 0.0]], [1], 0.01)
+    GeometricOracle(_cameras(pinholes), ((0, 1),)).run([[0.0, 0.0, 0.0]], [1], 0.01)
 
 
-def warm_frontier() -> None:
+def warm_frontier(pinholes: bool = False) -> None:
     """Run the kernels of a tolerance frontier once."""
-    oracle = GeometricOracle(load_protocol("frozen"), ((0, 1),))
+    oracle = GeometricOracle(_cameras(pinholes), ((0, 1),))
     found = oracle.enumerate([[0.0, 0.0, 0.0]], [1], 0.01, 0.01)
     oracle.steps(found, np.array([0.01]))
     oracle.profile(found)

@@ -1,8 +1,10 @@
-"""Orthographic cameras: rotations from ASE strings, view directions or matrices.
+"""Cameras: rotations from ASE strings, view directions or matrices, and places of pinholes.
 
 A camera is a proper rotation R (3, 3). The screen coordinates of a row vector x are
 columns 0 (right) and 1 (up) of ``x @ R``; column 2 is the depth, larger is nearer, so
-the third column of R is the view direction d.
+the third column of R is the view direction d. That is an orthographic camera. A pinhole
+camera at C shows x at the first two columns of ``f (x - C) @ R`` divided by its depth
+``-(x - C) @ d``: as the orthographic one does near the plane of depth f, from afar.
 """
 
 from __future__ import annotations
@@ -86,6 +88,20 @@ def rotation_from_matrix(matrix) -> np.ndarray:
         return rotation
     left, _, right = np.linalg.svd(rotation)
     return left @ right
+
+
+def pinhole_centre(rotation, distance=None, position=None) -> np.ndarray:
+    """Where a pinhole camera is, (3,) Å: `distance` from the origin along the view direction, or at `position`; NaN for an orthographic one."""
+    if position is not None:
+        centre = np.asarray(position, float)
+        if centre.shape != (3,) or not np.isfinite(centre).all():
+            raise UsageError(f"camera position {position!r}: expected three finite numbers, in Å")
+        return centre
+    if distance is None:
+        return np.full(3, np.nan)
+    if isinstance(distance, bool) or not isinstance(distance, int | float) or not 0 < distance < np.inf:
+        raise UsageError(f"camera distance {distance!r}: expected a positive number of Å from the origin")
+    return float(distance) * np.asarray(rotation)[:, 2]
 
 
 def kappa(direction_a, direction_b) -> float:

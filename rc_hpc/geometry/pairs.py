@@ -37,7 +37,14 @@ class PairFrames(NamedTuple):
 
 
 def pair_frames(protocol: Protocol) -> PairFrames:
-    """Frames of all independent pairs of a protocol, in camera order."""
+    """Frames of all independent pairs of a protocol of orthographic cameras, in camera order.
+
+    Raises
+    ------
+    UsageError
+        The protocol has pinhole cameras.
+    """
+    protocol.require_orthographic("frames of pairs")
     kappas = protocol.kappas()
     rotations, directions = protocol.rotations, protocol.directions
     count = len(kappas)
@@ -60,6 +67,37 @@ def pair_frames(protocol: Protocol) -> PairFrames:
             frames.screen_side[p, k] = sides[k] @ rotations[x][:, :2]
             frames.dual[p, k] = other / (other @ sides[k])
     return frames
+
+
+class PinholePairs(NamedTuple):
+    """Independent pairs of cameras of which some are pinholes, and what the kernels need of the cameras.
+
+    Attributes
+    ----------
+    views : (P, 2) int64
+    kappa : (P,) float64
+        Of the rays to the origin.
+    centres : (V, 3) float64
+        Å; what stands there for an orthographic camera is not used.
+    pinhole : (V,) bool
+    focal : (V,) float64
+        Å.
+    """
+
+    views: np.ndarray
+    kappa: np.ndarray
+    centres: np.ndarray
+    pinhole: np.ndarray
+    focal: np.ndarray
+
+
+def pinhole_pairs(protocol: Protocol) -> PinholePairs:
+    """Independent pairs of a protocol with pinhole cameras, in camera order."""
+    kappas = protocol.kappas()
+    return PinholePairs(
+        np.array(list(kappas), dtype=np.int64).reshape(-1, 2), np.array(list(kappas.values())),
+        np.nan_to_num(protocol.centres), protocol.pinhole, protocol.focal,
+    )
 
 
 def subset_masks(subsets) -> np.ndarray:

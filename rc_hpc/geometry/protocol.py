@@ -15,6 +15,7 @@ from rc_hpc.constants import MAX_VIEWS
 from rc_hpc.errors import UsageError
 from rc_hpc.geometry.cameras import (
     kappa,
+    pinhole_centre,
     rotation_from_direction,
     rotation_from_matrix,
     rotation_from_string,
@@ -52,6 +53,8 @@ rotation = "-90x,0y,0z"        # ASE rotation string, degrees
 name = "corner"
 direction = [1.0, 1.0, 1.0]    # towards the viewer
 up = [0.0, 0.0, 1.0]
+# distance = 100.0             # a pinhole camera this far from the origin of the cell's frame, in angstrom
+# position = [60.0, 60.0, 60.0]  # or one here; without direction, rotation or matrix it looks at the origin
 """
 
 
@@ -67,12 +70,17 @@ class Protocol:
     rotations : (V, 3, 3) float64
     tiling : tuple of int
         Repetitions of the conventional cell along its three axes.
+    centres : (V, 3) float64 or None
+        Where pinhole cameras are in the cell's frame, Å; rows of NaN, or None for all, stand
+        for orthographic ones. A pinhole camera looks against its view direction. Its focal
+        length only scales the picture, which is taken to be to scale at the origin.
     """
 
     name: str
     views: tuple[str, ...]
     rotations: np.ndarray
     tiling: tuple[int, int, int] = (1, 1, 1)
+    centres: np.ndarray | None = None
 
     def __post_init__(self):
         if len(self.views) < 2:
@@ -87,6 +95,7 @@ class Protocol:
         if not self.pairs():
             raise UsageError(
                 f"protocol {self.name!r}: all cameras look along one line, so no two rays meet; turn at least one of them"
+                if self.centres is None else f"protocol {self.name!r}: no two cameras see from different places; move or turn one of them"
             )
 
     @property
@@ -94,27 +103,71 @@ class Protocol:
         """View directions, (V, 3)."""
         return self.rotations[:, :, 2]
 
+    @property
+    def pinhole(self) -> np.ndarray:
+        """Which cameras are pinhole cameras, (V,) bool."""
+        return np.zeros(len(self.views), bool) if self.centres is None else np.isfinite(self.centres[:, 0])
+
+    @property
+    def focal(self) -> np.ndarray:
+        """Distance at which the picture of a pinhole camera is to scale, (V,) Å: that of the origin; 1 where it has no use."""
+        if self.centres is None:
+            return np.ones(len(self.views))
+        return np.where(self.pinhole, np.maximum(np.abs(np.sum(self.centres * self.directions, axis=1)), 1.0), 1.0)
+
+    @property
+    def sight(self) -> np.ndarray:
+        """Directions from the origin of the cell's frame to the viewer, (V, 3): the view directions of orthographic cameras."""
+        if self.centres is None:
+            return self.directions
+        away = np.linalg.norm(self.centres, axis=1)
+        near = ~(away > PARALLEL)  # orthographic, or a pinhole at the origin itself
+        return np.where(near[:, None], self.directions, self.centres / np.where(near, 1.0, away)[:, None])
+
     def pairs(self) -> list[tuple[int, int]]:
-        """Independent camera pairs (v, w), v < w, in camera order."""
-        d = self.directions
-        return [
-            (v, w)
-            for v, w in itertools.combinations(range(len(self.views)), 2)
-            if np.linalg.norm(np.cross(d[v], d[w])) > PARALLEL
-        ]
+        """Camera pairs (v, w), v < w, whose rays can meet, in camera order.
+
+        Two orthographic cameras must look along different lines, two pinhole cameras be in
+        different places; one of each kind always sees from two places.
+        """
+        d, pinhole = self.directions, self.pinhole
+
+        def independent(v, w):
+            if pinhole[v] and pinhole[w]:
+                return np.linalg.norm(self.centres[v] - self.centres[w]) > PARALLEL
+            return pinhole[v] != pinhole[w] or np.linalg.norm(np.cross(d[v], d[w])) > PARALLEL
+
+        return [(v, w) for v, w in itertools.combinations(range(len(self.views)), 2) if independent(v, w)]
 
     def kappas(self) -> dict[tuple[int, int], float]:
-        """kappa of every independent pair."""
-        d = self.directions
+        """kappa of every such pair; with pinhole cameras that of the rays to the origin, infinite where they are one line."""
+        d = self.sight
         return {(v, w): kappa(d[v], d[w]) for v, w in self.pairs()}
 
     def identity(self) -> dict:
         """Everything that results depend on, as plain JSON values."""
-        return {
+        found = {
             "views": list(self.views),
             "rotations": self.rotations.tolist(),
             "tiling": list(self.tiling),
         }
+        if self.centres is not None:
+            found["centres"] = [centre.tolist() if pinhole else None for centre, pinhole in zip(self.centres, self.pinhole, strict=True)]
+        return found
+
+    @classmethod
+    def from_identity(cls, name: str, identity: dict) -> Protocol:
+        """The protocol of that name that `identity` describes."""
+        centres = identity.get("centres")
+        if centres is not None:
+            centres = np.array([[np.nan] * 3 if centre is None else centre for centre in centres], float)
+        return cls(name, tuple(identity["views"]), np.array(identity["rotations"]), tuple(identity["tiling"]), centres)
+
+    def require_orthographic(self, what: str) -> None:
+        """Refuse pinhole cameras for `what` (plural), which has no use for them."""
+        if self.pinhole.any():
+            view = self.views[int(self.pinhole.argmax())]
+            raise UsageError(f"protocol {self.name!r}: camera {view!r} is a pinhole camera, and {what} take orthographic ones only: leave out its distance or position")
 
     def digest(self) -> str:
         """Hash of `identity`."""
@@ -154,28 +207,34 @@ def _from_toml(data: dict, path: Path, tiling) -> Protocol:
     cameras = data.get("camera", [])
     if not isinstance(cameras, list) or not all(isinstance(camera, dict) for camera in cameras):
         raise UsageError(f"protocol file {path}: cameras are tables, [[camera]], one each")
-    views, rotations = [], []
+    views, rotations, centres = [], [], []
     for number, camera in enumerate(cameras):
         ways = set(camera) & {"rotation", "direction", "matrix"}
-        extra = set(camera) - {"name", "rotation", "direction", "matrix", "up"}
-        if len(ways) != 1 or extra or ("up" in camera and "direction" not in camera):
+        places = set(camera) & {"distance", "position"}
+        extra = set(camera) - {"name", "rotation", "direction", "matrix", "up", "distance", "position"}
+        aimed = not ways and "position" in camera
+        if (len(ways) != 1 and not aimed) or len(places) > 1 or extra or ("up" in camera and "direction" not in camera and not aimed):
             raise UsageError(
-                f"protocol file {path}: camera {number + 1} needs exactly one of rotation, direction (with up) or matrix, and a name"
+                f"protocol file {path}: camera {number + 1} needs exactly one of rotation, direction (with up) or matrix, and a name; "
+                "a pinhole camera also distance or position (which alone looks at the origin)"
             )
         try:
             if "rotation" in camera:
                 rotation = rotation_from_string(str(camera["rotation"]))
-            elif "direction" in camera:
-                rotation = rotation_from_direction(camera["direction"], camera.get("up", (0.0, 0.0, 1.0)))
-            else:
+            elif "matrix" in camera:
                 rotation = rotation_from_matrix(camera["matrix"])
+            else:
+                rotation = rotation_from_direction(camera["position" if aimed else "direction"], camera.get("up", (0.0, 0.0, 1.0)))
+            centres.append(pinhole_centre(rotation, camera.get("distance"), camera.get("position")))
         except (UsageError, TypeError, ValueError, AttributeError) as error:
             raise UsageError(f"protocol file {path}: camera {number + 1}: {error}") from error
         views.append(str(camera.get("name", f"view{number}")))
         rotations.append(rotation)
     if tiling is None:
         tiling = parse_tiling(data.get("tiling", 1))
-    return Protocol(str(data.get("name", path.stem)), tuple(views), np.array(rotations).reshape(-1, 3, 3), tiling)
+    centres = np.array(centres).reshape(-1, 3)
+    return Protocol(
+        str(data.get("name", path.stem)), tuple(views), np.array(rotations).reshape(-1, 3, 3), tiling, centres if np.isfinite(centres).any() else None)
 
 
 def parse_tiling(value) -> tuple[int, int, int]:

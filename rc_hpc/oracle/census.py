@@ -86,6 +86,9 @@ class CensusOracle:
         group, codes = groups[found.entry], code_table()
         equal = (codes[group] == codes[truth]) & (group > 0)[:, None]
         candidates, far = found.candidates, found.phantoms
+        certified = (found.n_phantoms == 0) & (separation > 2 * options.delta) & np.isfinite(found.atom_error)
+        if self.geometry.pinhole:
+            certified &= self.geometry.fixes_all(candidates, positions)
         fields = {
             "structures/delta_max": candidates.reach,
             "structures/n_candidates": candidates.gap.size,
@@ -98,7 +101,7 @@ class CensusOracle:
             "cells/point_error": found.point_error,
             "cells/atom_error": found.atom_error,
             # Cameras along one line reconstruct nothing, and no phantom either: no theorem speaks of them.
-            "cells/certified": (found.n_phantoms == 0) & (separation > 2 * options.delta) & np.isfinite(found.atom_error),
+            "cells/certified": certified,
             "cells/reconstruction": found.reconstruction,
             "cells/label_status": status[found.entry],
             "cells/space_group": group,

@@ -123,7 +123,9 @@ class FrontierOracle:
         smallest = []
         # The theorem speaks of two views that are not parallel.
         pairs = [set(pair) for pair in self.oracles[0].frames.views.tolist()]
-        independent = [any(pair <= set(subset) for pair in pairs) for subset in self.options.subsets]
+        independent = np.array([any(pair <= set(subset) for pair in pairs) for subset in self.options.subsets])
+        if self.oracles[0].pinhole:
+            independent &= self.oracles[0].fixes_all(found.candidates, found.atoms)
         clear = np.tile(independent, (len(self.deltas), 1))
         for kind, exact_gap in PROFILE_KINDS.items():
             starts, lower, upper = self.oracles[0].profile(found, exact_gap)

@@ -8,10 +8,11 @@ from functools import cached_property
 import numpy as np
 
 from rc_hpc.constants import CENSUS_ZERO, NUMERICAL_ZERO, SAME_RECONSTRUCTION
-from rc_hpc.errors import Status, StructureError
-from rc_hpc.geometry.pairs import least_squares_inverse, pair_frames, subset_masks
+from rc_hpc.errors import Status, StructureError, UsageError
+from rc_hpc.geometry.pairs import least_squares_inverse, pair_frames, pinhole_pairs, subset_masks
 from rc_hpc.geometry.protocol import Protocol
 from rc_hpc.kernels.enumeration import enumerate_cell
+from rc_hpc.kernels.perspective import enumerate_pinhole, project_pinhole
 from rc_hpc.kernels.profile import delta_profile
 from rc_hpc.kernels.steps import dominance_steps
 from rc_hpc.kernels.subsets import DOMINANCE, all_subsets
@@ -19,6 +20,8 @@ from rc_hpc.options import MERGE_RULES
 
 #: Candidates up to which the phantom profile is followed beyond delta; above, its horizon is halved.
 PROFILE_CANDIDATES = 2_000_000
+#: Depth that every atom must have in front of a pinhole camera, Å.
+NEAREST = 0.1
 
 
 @dataclass(frozen=True)
@@ -131,7 +134,11 @@ class GeometricOracle:
     def __init__(self, protocol: Protocol, subsets, enumeration="all-pairs", merge="dominance",
                  max_candidates=100_000_000):
         self.protocol = protocol
-        self.frames = pair_frames(protocol)
+        #: Whether any camera is a pinhole.
+        self.pinhole = bool(protocol.pinhole.any())
+        if self.pinhole and merge == "least-squares":
+            raise UsageError("--merge least-squares solves for orthographic cameras only: take dominance or best-residual with pinhole ones")
+        self.frames = pinhole_pairs(protocol) if self.pinhole else pair_frames(protocol)
         self.rotations = np.ascontiguousarray(protocol.rotations)
         self.masks = subset_masks(subsets)
         self.inverses = least_squares_inverse(protocol, subsets)
@@ -163,17 +170,55 @@ class GeometricOracle:
             Too many candidates.
         """
         frames = self.frames
-        (total, reach, kinds, starts, points, atoms, atom_heights, atom_order, found) = enumerate_cell(
-            np.ascontiguousarray(positions, dtype=np.float64), np.ascontiguousarray(numbers, dtype=np.int64), self.by_atom, self.rotations, frames.views,
-            frames.normal, frames.screen_normal, frames.screen_side, frames.dual, NUMERICAL_ZERO, float(reach_min),
-            float(reach_max), PROFILE_CANDIDATES, self.max_candidates,
-        )
+        positions, numbers = np.ascontiguousarray(positions, dtype=np.float64), np.ascontiguousarray(numbers, dtype=np.int64)
+        limits = NUMERICAL_ZERO, float(reach_min), float(reach_max), PROFILE_CANDIDATES, self.max_candidates
+        if self.pinhole:
+            cameras = self.rotations, frames.centres, frames.pinhole, frames.focal
+            self._refuse_hidden(positions, cameras)
+            made = enumerate_pinhole(positions, numbers, self.by_atom, *cameras, frames.views, *limits)
+        else:
+            made = enumerate_cell(
+                positions, numbers, self.by_atom, self.rotations, frames.views,
+                frames.normal, frames.screen_normal, frames.screen_side, frames.dual, *limits)
+        total, reach, kinds, starts, points, atoms, atom_heights, atom_order, found = made
         if total > self.max_candidates:
             raise StructureError(
                 Status.too_large,
                 f"{total} candidates at delta {reach_min} Å; raise --max-candidates ({self.max_candidates}) or lower --delta",
             )
         return Enumeration(Candidates(*found, reach), points, atoms, atom_heights, atom_order, starts, kinds)
+
+    def _refuse_hidden(self, positions, cameras) -> None:
+        """Refuse a cell that reaches a pinhole camera or what is behind it."""
+        depth = project_pinhole(positions, *cameras)[1]
+        v, k = np.unravel_index(depth.argmin(), depth.shape) if depth.size else (0, 0)
+        if depth.size and depth[v, k] < NEAREST:
+            place = ", ".join(f"{x:.3f}" for x in positions[k])
+            raise StructureError(
+                Status.too_large,
+                f"atom {k + 1} at ({place}) Å is behind or at camera {self.protocol.views[v]!r} (depth {depth[v, k]:.3g} Å, at least {NEAREST} Å is needed): "
+                "move that camera farther away",
+            )
+
+    def fixes_all(self, candidates: Candidates, atoms) -> np.ndarray:
+        """Whether the rays of every atom meet in the atom, for some pair of each subset, (K,) bool.
+
+        Those of an independent orthographic pair always do. The rays of two pinhole cameras do
+        not for an atom on the line through both, of which no theorem speaks then.
+
+        Parameters
+        ----------
+        candidates
+            At least those of the smallest delta.
+        atoms : (n, 3)
+            Å.
+        """
+        from scipy.spatial import cKDTree
+
+        own = np.flatnonzero((candidates.gap <= CENSUS_ZERO) & (candidates.distance <= CENSUS_ZERO))
+        atom = cKDTree(atoms).query(candidates.position[own])[1]
+        needed = np.bitwise_or.reduce(1 << self.frames.views[candidates.pair[own]], axis=1)
+        return np.array([np.unique(atom[(needed & ~mask) == 0]).size == len(atoms) for mask in self.masks])
 
     def at_delta(self, found: Enumeration, delta, keep_all=False, chosen=slice(None)) -> Reconstructions:
         """Reconstruct an enumerated cell on the view subsets.
