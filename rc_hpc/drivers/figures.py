@@ -33,7 +33,7 @@ def draw_file(path: Path, names: Sequence[str], folder: Path) -> Drawn:
     with open_ours(path) as h5:
         kind = str(h5.attrs["kind"])
     if kind not in OF_FILES:
-        raise UsageError(f"{path}: there are no figures of a {kind} file, only of {' and '.join(OF_FILES)} files")
+        raise UsageError(f"{path}: there are no figures of a {kind} file, only of {', '.join(OF_FILES)} files")
     known = {plot.name: plot for plot in OF_FILES[kind]}
     for name in names:
         if name not in known:
@@ -84,7 +84,7 @@ def _conditions(path: Path, counts) -> dict:
 
 def _protocol(protocol: dict) -> dict:
     found = {"tiling": list(protocol["tiling"])}
-    return found | {"protocol": name for name in _ours([protocol])}
+    return found | ({"protocol": protocol["name"]} if _ours([protocol]) else {})
 
 
 def _ours(protocols: list[dict]) -> frozenset[str]:
