@@ -97,12 +97,17 @@ def write(table: Table, folder: str | Path, style: str, metadata: dict) -> Path:
     """
     path = Path(folder) / f"{table.name}.{ENDINGS[style]}"
     data = _parquet(table, metadata) if style == "parquet" else (render(table, style) + "\n").encode()
+    write_bytes(path, data)
+    return path
+
+
+def write_bytes(path: Path, data: bytes) -> None:
+    """Write a file into a folder, which is created; raises RcError where that cannot be done."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(data)
     except OSError as error:
         raise RcError(f"{path}: cannot be written ({error.strerror}): choose another --output folder or free space") from error
-    return path
 
 
 def _parquet(table: Table, metadata: dict) -> bytes:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import pkgutil
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -9,7 +11,7 @@ from typing import TYPE_CHECKING
 from rc_hpc import design_tables, frontier_tables, noise_tables, occlusion_tables
 from rc_hpc.cli import Parser, guarded
 from rc_hpc.errors import Exit, UsageError
-from rc_hpc.report import DIGITS, ENDINGS, Table, render, show, views_of, write
+from rc_hpc.report import DIGITS, ENDINGS, Table, render, show, views_of, write, write_bytes
 
 if TYPE_CHECKING:
     from rc_hpc.store.tallies import CensusCounts
@@ -70,14 +72,15 @@ tables of a camera design (python -m rc_hpc.sweep design):
 
 Only structures with status ok are counted. What was not computed (the full protocol, a
 subset size) is left out. Terminal, Markdown and LaTeX round as each caption
-says; CSV and Parquet carry every digit, and units in the names of their columns."""
+says; CSV and Parquet carry every digit, and units in the names of their columns. Captions, options
+and the content hash are inside Parquet files, and in tables.json beside CSV files."""
 
 
 def parser() -> Parser:
     """Argument parser of the tables."""
     p = Parser("python -m rc_hpc.tables", __doc__, EXAMPLES)
     p.add_argument("census", nargs="?", type=Path, default=Path("census.h5"), metavar="FILE.h5", help="census or sweep file; default: %(default)s")
-    p.add_argument("--table", choices=tuple(dict.fromkeys((*NAMES, *frontier_tables.NAMES, *noise_tables.NAMES, *occlusion_tables.NAMES, *design_tables.NAMES, "all"))), default="all", help="default: %(default)s")
+    p.add_argument("--table", choices=(*dict.fromkeys(name for (names, *_), _ in KINDS.values() for name in names), "all"), default="all", help="default: %(default)s")
     p.add_argument("--format", choices=tuple(ENDINGS), default="terminal", help="default: %(default)s; parquet needs pyarrow")
     p.add_argument("-o", "--output", type=Path, default=None, metavar="DIR", help="write one file per table into this folder; default: print them")
     p.add_config()
@@ -102,26 +105,23 @@ def _run(argv) -> int:
         path = write(table, args.output, args.format, source)
         if not args.quiet:
             print(f"{path}: {table.caption}")
+    if args.format == "csv":  # which has no room for it
+        about = {**source, "captions": {table.name: table.caption for table in found}}
+        write_bytes(args.output / "tables.json", (json.dumps(about, indent=1, ensure_ascii=False) + "\n").encode())
     return Exit.CLEAN
 
 
 def tables_of(path: Path, names: tuple[str, ...] | None, short: bool = False):
     """Counts and tables of a file, whatever its kind: those of these names, by default all, or those that end a run."""
-    from rc_hpc.store.designs import read_design
-    from rc_hpc.store.frontiers import count_frontier
-    from rc_hpc.store.noises import count_noise
-    from rc_hpc.store.occlusions import count_occlusion
     from rc_hpc.store.reader import open_ours
-    from rc_hpc.store.tallies import count_census
 
     with open_ours(path) as h5:
         kind = str(h5.attrs["kind"])
-    known, ending, count, make = {
-        "frontier": (frontier_tables.NAMES, frontier_tables.SUMMARY, count_frontier, frontier_tables.tables),
-        "noise": (noise_tables.NAMES, noise_tables.SUMMARY, count_noise, noise_tables.tables),
-        "design": (design_tables.NAMES, design_tables.SUMMARY, read_design, design_tables.tables),
-        "occlusion": (occlusion_tables.NAMES, occlusion_tables.SUMMARY, count_occlusion, occlusion_tables.tables),
-    }.get(kind, (NAMES, SUMMARY, count_census, tables))  # of other kinds count_census says what they are
+    if kind not in KINDS:
+        cure = f": python -m rc_hpc.census {path} makes one that has" if kind == "packed" else ""
+        raise UsageError(f"{path} is a {kind} file, which has no tables{cure}")
+    (known, ending, make), reader = KINDS[kind]
+    count = pkgutil.resolve_name(reader)  # each reader brings its own imports
     names = names or (ending if short else known)
     for name in names:
         if name not in known:
@@ -205,6 +205,18 @@ def _conditions(counts: CensusCounts) -> str:
         f"enumeration {options['enumeration']}, merge {options['merge']}; true label: {options['truth']} cell; "
         f"quarantine {options['quarantine']}{_partial(counts)}"
     )
+
+
+#: Kinds of files: names of their tables, those that end a run, and their maker; their reader.
+KINDS = {
+    "census": ((NAMES, SUMMARY, tables), "rc_hpc.store.tallies:count_census"),
+    **{kind: ((module.NAMES, module.SUMMARY, module.tables), reader) for kind, module, reader in (
+        ("frontier", frontier_tables, "rc_hpc.store.frontiers:count_frontier"),
+        ("noise", noise_tables, "rc_hpc.store.noises:count_noise"),
+        ("occlusion", occlusion_tables, "rc_hpc.store.occlusions:count_occlusion"),
+        ("design", design_tables, "rc_hpc.store.designs:read_design"),
+    )},
+}
 
 
 if __name__ == "__main__":

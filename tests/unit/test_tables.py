@@ -144,6 +144,9 @@ def test_csv_reads_back_unrounded(census, tmp_path, capsys):
             found = [float(text or "nan") for text in back[column]]
             np.testing.assert_array_equal(found, frame[column].to_numpy(float, na_value=np.nan))
     assert "length_angstrom" in pd.read_csv(tmp_path / "new" / "tables" / "reference.csv")
+    about = json.loads((tmp_path / "new" / "tables" / "tables.json").read_text(encoding="utf-8"))
+    assert about["options"] == json.loads(OPTIONS.to_json()) and len(about["content_hash"]) == 64
+    assert about["captions"].keys() == frames(census).keys() and about["captions"]["subsets"].startswith("View subsets")
 
 
 def test_csv_on_stdout_is_csv_alone(census, capsys):
@@ -183,9 +186,10 @@ def test_other_files_are_refused_in_one_line(tmp_path, capsys, make):
         from test_store_read import PACKED, write
 
         path = write(tmp_path, PACKED)
-    assert main([str(path)]) == Exit.FATAL
+    assert main([str(path)]) == (Exit.USAGE if make == "packed" else Exit.FATAL)
     err = capsys.readouterr().err
     assert err.startswith(f"rc_hpc: error: {path}") and err.count("\n") == 1
+    assert ("python -m rc_hpc.census" in err) == (make == "packed")
 
 
 def test_output_that_is_a_file(census, tmp_path, capsys):
