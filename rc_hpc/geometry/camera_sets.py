@@ -80,7 +80,7 @@ def toml_of(name: str, cameras: Sequence[dict], about: Sequence[str] = ()) -> st
     """A protocol file of cameras as `CameraSet.cameras` gives them; `about` become comments."""
     lines = [*(f"# {line}" for line in about), f"name = {json.dumps(name)}"]
     for camera in cameras:
-        lines += ["", "[[camera]]", *(f"{key} = {json.dumps(value)}" for key, value in camera.items())]
+        lines += ["", "[[camera]]", *(f"{key} = {json.dumps(camera[key])}" for key in ("name", "rotation", "direction") if key in camera)]
     return "\n".join(lines) + "\n"
 
 
