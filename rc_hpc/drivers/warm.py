@@ -42,7 +42,8 @@ def warm_noise() -> None:
         oracle = NoisyOracle(load_protocol("frozen"), NoiseReading(estimator=estimator))
         screen = np.stack([(positions @ rotation)[:, :2] for rotation in oracle.rotations])
         screen[1, 0] += 0.3
-        oracle.label(5 * np.eye(3), *oracle.locate(numbers, screen, 0.1), 0.1, 0.01)
+        kinds, points, _ = oracle.locate(numbers, screen, 0.1)
+        oracle.label(5 * np.eye(3), kinds, points, 0.01, 0.01)
 
 
 def warm_design() -> None:

@@ -159,6 +159,82 @@ def best_tuples(points, rotations, inverse, pair_views, screen_normal, screen_si
 
 
 @njit(cache=True)
+def consistent_tuples(points, rotations, inverse, v, w, screen_normal, screen_side, normal, dual, reach, bound, most):
+    """Every tuple whose misfit is at most a bound, found from the pair of views (v, w).
+
+    Parameters
+    ----------
+    screen_normal, screen_side, normal, dual
+        Frame of that pair, see `rc_hpc.geometry.pairs.PairFrames`.
+    reach : float
+        Gap of the two rays, and distance of the other views' points from where these meet, Å.
+    bound : float
+        Å^2.
+    most : int
+        Tuples that are tried at most; none are returned where there are more.
+
+    Returns
+    -------
+    tuples : (T, V) int64, misfits : (T,) float64
+    """
+    n_views, n = points.shape[0], points.shape[1]
+    tuples, misfits = np.empty((64, n_views), np.int64), np.empty(64)
+    options, sizes, at = np.empty((n_views, n), np.int64), np.empty(n_views, np.int64), np.empty(n_views, np.int64)
+    chosen = np.empty(n_views, np.int64)
+    count = tried = 0
+    for i in range(n):
+        high = points[v, i, 0] * screen_normal[0, 0] + points[v, i, 1] * screen_normal[0, 1]
+        a = points[v, i, 0] * screen_side[0, 0] + points[v, i, 1] * screen_side[0, 1]
+        for j in range(n):
+            low = points[w, j, 0] * screen_normal[1, 0] + points[w, j, 1] * screen_normal[1, 1]
+            if abs(high - low) > reach:
+                continue
+            b = points[w, j, 0] * screen_side[1, 0] + points[w, j, 1] * screen_side[1, 1]
+            middle = 0.5 * (high + low)
+            x = middle * normal[0] + a * dual[0, 0] + b * dual[1, 0]
+            y = middle * normal[1] + a * dual[0, 1] + b * dual[1, 1]
+            z = middle * normal[2] + a * dual[0, 2] + b * dual[1, 2]
+            possible = True
+            for u in range(n_views):
+                sizes[u] = at[u] = 0
+                if u == v or u == w:
+                    options[u, 0] = i if u == v else j
+                    sizes[u] = 1
+                    continue
+                s = x * rotations[u, 0, 0] + y * rotations[u, 1, 0] + z * rotations[u, 2, 0]
+                t = x * rotations[u, 0, 1] + y * rotations[u, 1, 1] + z * rotations[u, 2, 1]
+                for k in range(n):
+                    if (points[u, k, 0] - s) ** 2 + (points[u, k, 1] - t) ** 2 <= reach * reach:
+                        options[u, sizes[u]] = k
+                        sizes[u] += 1
+                possible = possible and sizes[u] > 0
+            while possible:
+                tried += 1
+                if tried > most:
+                    return tuples[:0], misfits[:0]
+                for u in range(n_views):
+                    chosen[u] = options[u, at[u]]
+                misfit = fit_tuple(points, rotations, inverse, chosen)[3]
+                if misfit <= bound:
+                    if count == misfits.size:
+                        more, more_misfits = np.empty((2 * count, n_views), np.int64), np.empty(2 * count)
+                        more[:count], more_misfits[:count] = tuples, misfits
+                        tuples, misfits = more, more_misfits
+                    tuples[count] = chosen
+                    misfits[count] = misfit
+                    count += 1
+                u = 0
+                while u < n_views:  # the next combination
+                    at[u] += 1
+                    if at[u] < sizes[u]:
+                        break
+                    at[u] = 0
+                    u += 1
+                possible = u < n_views
+    return tuples[:count], misfits[:count]
+
+
+@njit(cache=True)
 def fit_tuples(points, rotations, inverse, tuples):
     """Positions (n, 3) and misfits (n,) of tuples (n, V)."""
     positions = np.empty((tuples.shape[0], 3))

@@ -9,10 +9,11 @@ from __future__ import annotations
 
 import hashlib
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 
-from rc_hpc.constants import ANGLE_TOLERANCE, DELTA, NUMERICAL_ZERO, TAU
+from rc_hpc.constants import ANGLE_TOLERANCE, CENSUS_ZERO, DELTA, MAX_VIEWS, NUMERICAL_ZERO, TAU
 from rc_hpc.errors import Status, StructureError, UsageError
 from rc_hpc.geometry.pairs import PairFrames, least_squares_inverse, pair_frames
 from rc_hpc.geometry.protocol import Protocol
@@ -210,14 +211,14 @@ class NoisyOracle:
                     for array in found.values():
                         array[d, k] = array[d, 0]
                     continue
-                kinds, points = self.locate(numbers, exact + sigma * draws[k], sigma)
+                kinds, points, spread = self.locate(numbers, exact + sigma * draws[k], sigma)
                 distance = _distance_to_truth(kinds, points, numbers, positions)
                 symprec = self.symprec(sigma, distance)
                 found["n_recovered"][d, k] = len(points)
                 found["symprec"][d, k] = symprec
                 if len(points):
                     found["error"][d, k], found["median_error"][d, k] = distance.max(), np.median(distance)
-                    found["space_group"][d, k] = self.label(lattice, kinds, points, sigma, symprec)
+                    found["space_group"][d, k] = self.label(lattice, kinds, points, sigma**2 * spread, symprec)
         return found
 
     def locate(self, numbers, screen, sigma: float) -> tuple[np.ndarray, np.ndarray]:
@@ -236,6 +237,8 @@ class NoisyOracle:
         Returns
         -------
         numbers (m,), positions (m, 3)
+        spread : float
+            Factor on the positions' covariance, see `spread_of`; 1 for the pair estimators.
         """
         numbers = np.asarray(numbers)
         kinds, first, species, sizes = np.unique(numbers, return_index=True, return_inverse=True, return_counts=True)
@@ -247,13 +250,14 @@ class NoisyOracle:
         screen = np.ascontiguousarray(screen[:, order])
         delta = delta_of(self.reading.rule, sigma, self.kappa)
         if self.reading.estimator != "all-views":
-            return self._pair_points(kinds, starts, screen, delta)
+            return *self._pair_points(kinds, starts, screen, delta), 1.0
         points, *_ = image_points(screen, starts, False, NUMERICAL_ZERO)
-        atoms = [
-            correspond(np.ascontiguousarray(points[:, low:high]), self.rotations, self.inverse, self.frames, delta)[0]
+        bound = CENSUS_ZERO**2 + sigma**2 * _misfit_bound(2 * len(self.views) - 3)
+        atoms, misfits, _ = zip(*(
+            correspond(np.ascontiguousarray(points[:, low:high]), self.rotations, self.inverse, self.frames, delta, bound)
             for low, high in zip(starts[:-1], starts[1:])
-        ]
-        return np.repeat(kinds, sizes), np.concatenate(atoms)
+        ), strict=True)
+        return np.repeat(kinds, sizes), np.concatenate(atoms), spread_of(np.concatenate(misfits), sigma, len(self.views))
 
     def _pair_points(self, kinds, starts, screen, delta):
         """Accepted and merged candidates of the estimator's pair."""
@@ -278,12 +282,20 @@ class NoisyOracle:
             which, made = which[ranks], made[ranks]
         return kinds[which], made
 
-    def label(self, lattice, numbers, positions, sigma: float, symprec: float) -> int:
-        """Space-group number of the atoms located at this sigma; 0 where there is none."""
+    def label(self, lattice, numbers, positions, variance: float, symprec: float) -> int:
+        """Space-group number of located atoms, 0 where there is none.
+
+        Parameters
+        ----------
+        variance : float
+            What the covariance of a position is multiplied with: sigma^2 and the spread, Å^2.
+        symprec : float
+            Å.
+        """
         reading, frac = self.reading, positions @ np.linalg.inv(lattice)
         if reading.labeller == "statistical":
             frac = symmetrised(
-                lattice, frac, numbers, sigma**2 * self.covariance, reading.tau, reading.angle_tolerance, reading.level).frac
+                lattice, frac, numbers, variance * self.covariance, reading.tau, reading.angle_tolerance, reading.level).frac
         found, _ = label_cell(lattice, frac, numbers, symprec, reading.angle_tolerance, recorder=self.recorder)
         return 0 if found is None else found.number
 
@@ -304,6 +316,38 @@ class NoisyOracle:
             return tau
         gain = np.sqrt(np.linalg.eigvalsh(self.covariance)[-1])
         return max(tau, float(2 * np.sqrt(chi2.isf(1e-3 / n_atoms, 3)) * gain * sigma))
+
+
+def spread_of(misfits, sigma: float, n_views: int) -> float:
+    """By what the variance of all-view positions exceeds that of centroids whose atoms are known.
+
+    A camera along a lattice vector shows atoms that differ by it at one place. Which of their
+    centroids belongs to which atom is then chosen by the misfit, which this lowers. The choice
+    only deals the same errors out anew: what the misfits lack, of the 2 n_views - 3 times
+    sigma^2 an atom that they would be, is in the positions' errors on the screens, beside the
+    three times sigma^2 that are there anyway.
+
+    Parameters
+    ----------
+    misfits : (n,)
+        Å^2.
+
+    Returns
+    -------
+    float
+        At least 1.
+    """
+    if sigma == 0:
+        return 1.0
+    return max(1.0, (2 * n_views - float(np.mean(misfits)) / sigma**2) / 3)
+
+
+@lru_cache(maxsize=MAX_VIEWS)
+def _misfit_bound(freedom: int) -> float:
+    """Misfit of an atom per sigma^2 that is exceeded once in 10^7 atoms."""
+    from scipy.stats import chi2
+
+    return float(chi2.isf(1e-7, freedom))
 
 
 def _distance_to_truth(kinds, points, numbers, positions):

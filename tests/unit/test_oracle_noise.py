@@ -88,6 +88,45 @@ def test_centroids_of_one_view_that_match_nothing_still_go_somewhere():
     assert (misfits > 1).sum() == 1 and (misfits < 1e-20).sum() == 3
 
 
+@pytest.mark.parametrize("sigma", [0.0, 0.01])
+def test_correspondence_that_is_stuck_is_searched_anew(sigma):
+    grid = np.array(list(itertools.product(range(4), repeat=3)), float)  # the principal cameras see columns of it
+    oracle = NoisyOracle(FROZEN)
+    for seed in (16, 140):
+        positions = grid[np.random.default_rng(seed).choice(64, 32, replace=False)]
+        points, bound = images(positions, FROZEN, sigma, seed), 1e-12 + 50 * sigma**2
+        arguments = points, oracle.rotations, oracle.inverse, oracle.frames, max(0.01, 8 * sigma)
+        if sigma == 0:
+            assert correspond(*arguments)[1].max() > 0.1
+        found, misfits, tuples = correspond(*arguments, bound)
+        assert misfits.max() <= bound and all(sorted(column) == list(range(32)) for column in tuples.T)
+        assert np.linalg.norm(found[:, None] - positions, axis=2).min(axis=0).max() < 1e-12 + 4 * sigma
+
+
+def test_correspondence_without_any_within_the_bound_stays():
+    points = images(5.6 * SALT[:4], FROZEN, 0.0, 0)
+    points[3, 2] += 2.0
+    oracle = NoisyOracle(FROZEN)
+    first, second = (correspond(points, oracle.rotations, oracle.inverse, oracle.frames, 0.01, bound) for bound in (np.inf, 1e-12))
+    assert all(np.array_equal(one, other) for one, other in zip(first, second, strict=True))
+
+
+def test_errors_dealt_out_anew_widen_the_positions_as_the_misfits_say():
+    sigma, positions = 0.02, np.array(list(itertools.product([0.0, 3.0], [0.0, 4.0], [0.0, 5.0])))
+    oracle, alone = NoisyOracle(FROZEN), Protocol("oblique", FROZEN.views[3:], FROZEN.rotations[3:])
+    spreads, lengths = [], []
+    projectors = np.linalg.inv(oracle.covariance)
+    for seed in range(200):
+        _, found, spread = oracle.locate(np.full(8, 11), images(positions, FROZEN, sigma, seed), sigma)
+        errors = (found[:, None] - positions)[np.arange(8), np.linalg.norm(found[:, None] - positions, axis=2).argmin(axis=1)]
+        spreads.append(spread)
+        lengths.append(np.einsum("ia,ab,ib->", errors, projectors, errors) / (3 * 8 * sigma**2))
+    # Never below 1, so that on the mean the spread is a little on the safe side.
+    assert 1.3 < np.mean(lengths) <= np.mean(spreads) < 1.1 * np.mean(lengths)
+    _, _, apart = NoisyOracle(alone).locate(np.full(8, 11), images(positions, alone, sigma, 0), sigma)
+    assert apart < 1.6  # no two atoms at one place: only chance
+
+
 # ------------------------------------------------------------------ random numbers
 
 
@@ -187,11 +226,11 @@ def test_reading_does_not_use_the_truth():
     oracle = NoisyOracle(FROZEN)
     screen = images(cell.positions, FROZEN, 0.05, 0)
     order = np.array([1, 3, 0, 2, 6, 7, 5, 4])
-    kinds, points = oracle.locate(cell.numbers, screen, 0.05)
+    kinds, points, spread = oracle.locate(cell.numbers, screen, 0.05)
     shuffled = screen.copy()
     shuffled[2] = screen[2, order]  # the order within a species is not to be seen
     again = oracle.locate(cell.numbers, shuffled, 0.05)
-    assert np.array_equal(kinds, again[0]) and np.array_equal(points, again[1])
+    assert np.array_equal(kinds, again[0]) and np.array_equal(points, again[1]) and spread == again[2]
 
 
 def test_nothing_recovered_is_no_label():
