@@ -12,7 +12,8 @@ from rc_hpc import constants
 from rc_hpc.census import add_oracle_options, add_run_options, add_source, add_truth_options
 from rc_hpc.cli import Parser
 from rc_hpc.drivers.entry import run_command
-from rc_hpc.options import CONDITIONS, ENUMERATIONS, ESTIMATORS, LABELLERS, MERGE_RULES, NOISE_RULES, OCCLUSION_RULES, TRUTHS, VERIFICATIONS
+from rc_hpc.options import ENUMERATIONS, MERGE_RULES, TRUTHS
+from rc_hpc.sweep_options import CONDITIONS, ESTIMATORS, LABELLERS, NOISE_RULES, OCCLUSION_RULES, VERIFICATIONS
 
 EXAMPLES = """\
   python -m rc_hpc.sweep frontier packed.h5         R1 and certificates over the tolerance delta

@@ -8,7 +8,7 @@ from collections.abc import Container, Sequence
 import numpy as np
 
 from rc_hpc.errors import UsageError
-from rc_hpc.options import Side
+from rc_hpc.sweep_options import Side
 
 
 def key_of(text: str, seed: int) -> float:

@@ -20,7 +20,7 @@ from rc_hpc.drivers.sweeps import named_protocol
 from rc_hpc.errors import Status, UsageError
 from rc_hpc.geometry.camera_sets import SCORES, toml_of
 from rc_hpc.geometry.protocol import BUILT_IN, Protocol
-from rc_hpc.options import TRUTHS, DesignOptions, PackOptions, Side
+from rc_hpc.options import TRUTHS, PackOptions
 from rc_hpc.oracle.camera_search import search
 from rc_hpc.oracle.census import PackedCell
 from rc_hpc.oracle.design import DesignSweep, sample_scores
@@ -31,6 +31,7 @@ from rc_hpc.store.designs import read_design
 from rc_hpc.store.files import write_whole
 from rc_hpc.store.reader import PackedReader
 from rc_hpc.store.schema import DESIGN
+from rc_hpc.sweep_options import DesignOptions, Side
 
 #: Cameras of a set, and of one beside it, at most: every subset of two or more is reconstructed.
 MOST_VIEWS = 8

@@ -9,12 +9,12 @@ import numpy as np
 from rc_hpc.drivers.common import RunOptions
 from rc_hpc.drivers.rows import Job, merge_rows, run_rows, subset_dims, subset_statics
 from rc_hpc.geometry.protocol import Protocol
-from rc_hpc.options import FrontierOptions
 from rc_hpc.oracle.frontier import FrontierOracle
 from rc_hpc.parallel.launch import Comm
 from rc_hpc.parallel.run import Totals
 from rc_hpc.parallel.signals import StopSignal
 from rc_hpc.store.schema import FRONTIER
+from rc_hpc.sweep_options import FrontierOptions
 
 #: Predicted time of one more delta or reading, in units of a census.
 POINT_WEIGHT = 0.1

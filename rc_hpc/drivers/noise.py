@@ -13,7 +13,7 @@ from rc_hpc.drivers.rows import Job, merge_rows, run_rows
 from rc_hpc.errors import Status, UsageError
 from rc_hpc.geometry import conditioning
 from rc_hpc.geometry.protocol import Protocol
-from rc_hpc.options import NoiseOptions, PackOptions
+from rc_hpc.options import PackOptions
 from rc_hpc.oracle.noise import delta_of
 from rc_hpc.oracle.noise_sweep import NoiseSweep, SharedStream
 from rc_hpc.parallel.launch import Comm
@@ -21,6 +21,7 @@ from rc_hpc.parallel.run import Totals
 from rc_hpc.parallel.signals import StopSignal
 from rc_hpc.store.reader import PackedReader
 from rc_hpc.store.schema import NOISE
+from rc_hpc.sweep_options import NoiseOptions
 
 #: Predicted time of reading one noisy cell, in units of a census.
 READ_WEIGHT = 1.5

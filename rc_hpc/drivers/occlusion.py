@@ -7,12 +7,12 @@ from pathlib import Path
 from rc_hpc.drivers.common import RunOptions
 from rc_hpc.drivers.rows import Job, merge_rows, run_rows, subset_dims, subset_statics
 from rc_hpc.geometry.protocol import Protocol
-from rc_hpc.options import OcclusionOptions
 from rc_hpc.oracle.occlusion import OcclusionOracle
 from rc_hpc.parallel.launch import Comm
 from rc_hpc.parallel.run import Totals
 from rc_hpc.parallel.signals import StopSignal
 from rc_hpc.store.schema import OCCLUSION
+from rc_hpc.sweep_options import OcclusionOptions
 
 #: Predicted time of one more reading of one condition, in units of a census.
 POINT_WEIGHT = 0.1

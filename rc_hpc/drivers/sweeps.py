@@ -14,9 +14,9 @@ from rc_hpc.drivers.commands import MANY_CELLS, cameras, on_packed, pack_options
 from rc_hpc.errors import RcError, UsageError
 from rc_hpc.geometry.protocol import Protocol, load_protocol, parse_tiling
 from rc_hpc.images.conventions import CONVENTIONS
-from rc_hpc.options import FrontierOptions, NoiseOptions, OcclusionOptions
 from rc_hpc.parallel.cache import prepare_numba_cache, warm_once_per_node
 from rc_hpc.parallel.launch import communicator
+from rc_hpc.sweep_options import FrontierOptions, NoiseOptions, OcclusionOptions
 
 #: Predicted time of one delta and reading of a structure, s.
 POINT_S = 0.001
@@ -174,8 +174,8 @@ def merge_sweep(output: Path, partial: bool = False) -> str:
     """
     from rc_hpc.drivers.design import merge_design
     from rc_hpc.drivers.frontier import merge_frontier
-    from rc_hpc.drivers.occlusion import merge_occlusion
     from rc_hpc.drivers.noise import merge_noise
+    from rc_hpc.drivers.occlusion import merge_occlusion
     from rc_hpc.store.parts import parts_folder, read_run
 
     mergers = {"frontier": merge_frontier, "occlusion": merge_occlusion, "noise": merge_noise, "design": merge_design}

@@ -5,12 +5,12 @@ import dataclasses
 import numpy as np
 
 from rc_hpc.geometry.protocol import Protocol, load_protocol
-from rc_hpc.options import ESTIMATORS, OCCLUSION_RULES, OcclusionOptions
 from rc_hpc.oracle.census import PackedCell
 from rc_hpc.oracle.geometry import GeometricOracle
 from rc_hpc.oracle.labelling import LabelTable
 from rc_hpc.oracle.noise import NoiseReading, NoisyOracle
 from rc_hpc.oracle.occlusion import OcclusionOracle
+from rc_hpc.sweep_options import ESTIMATORS, OCCLUSION_RULES, OcclusionOptions
 
 
 def _cameras(pinholes: bool) -> Protocol:

@@ -11,10 +11,10 @@ from rc_hpc.constants import DELTA_MAX
 from rc_hpc.geometry.alignment import aligned_vectors
 from rc_hpc.geometry.camera_sets import geometric_scores, screen_length
 from rc_hpc.geometry.protocol import Protocol
-from rc_hpc.options import DesignOptions
 from rc_hpc.oracle.census import PackedCell, drawn
 from rc_hpc.oracle.geometry import GeometricOracle
 from rc_hpc.oracle.noise import NoiseReading, NoisyOracle, counter_draws
+from rc_hpc.sweep_options import DesignOptions
 from rc_hpc.symmetry.guard import NULL_RECORDER
 from rc_hpc.symmetry.labels import code_table
 

@@ -6,10 +6,10 @@ import numpy as np
 
 from rc_hpc.constants import CENSUS_ZERO
 from rc_hpc.geometry.protocol import Protocol
-from rc_hpc.options import FrontierOptions
 from rc_hpc.oracle.census import PackedCell, drawn
 from rc_hpc.oracle.geometry import Enumeration, GeometricOracle
 from rc_hpc.oracle.labelling import LabelTable
+from rc_hpc.sweep_options import FrontierOptions
 from rc_hpc.symmetry.guard import NULL_RECORDER
 from rc_hpc.symmetry.labels import code_table
 

@@ -19,10 +19,11 @@ from rc_hpc.geometry.pairs import PairFrames, least_squares_inverse, pair_frames
 from rc_hpc.geometry.protocol import Protocol
 from rc_hpc.kernels.candidates import count_candidates, fill_candidates, image_points, normal_heights, project
 from rc_hpc.kernels.subsets import reconstruct
-from rc_hpc.options import ESTIMATORS, LABELLERS, MERGE_RULES, RECORDED_READING
-from rc_hpc.options import NOISE_RULES as RULES
+from rc_hpc.options import MERGE_RULES
 from rc_hpc.oracle.census import PackedCell, tile
 from rc_hpc.oracle.correspondence import correspond
+from rc_hpc.sweep_options import ESTIMATORS, LABELLERS, RECORDED_READING
+from rc_hpc.sweep_options import NOISE_RULES as RULES
 from rc_hpc.symmetry.conventional import canonical_order
 from rc_hpc.symmetry.guard import NULL_RECORDER
 from rc_hpc.symmetry.labels import label_cell

@@ -9,9 +9,9 @@ from rc_hpc.geometry import conditioning
 from rc_hpc.geometry.alignment import aligned_vectors
 from rc_hpc.geometry.protocol import Protocol
 from rc_hpc.kernels.candidates import image_points, project
-from rc_hpc.options import NoiseOptions
 from rc_hpc.oracle.census import PackedCell, drawn
 from rc_hpc.oracle.noise import NoiseReading, NoisyOracle, counter_draws
+from rc_hpc.sweep_options import NoiseOptions
 from rc_hpc.symmetry.guard import NULL_RECORDER
 from rc_hpc.symmetry.labels import code_table
 

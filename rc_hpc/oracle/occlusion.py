@@ -15,9 +15,9 @@ from rc_hpc.kernels.merge import clusters
 from rc_hpc.kernels.occlusion import chosen_by_dominance, hidden_centres, points_near, shown_points, spots_covered
 from rc_hpc.kernels.search import sort_in_space
 from rc_hpc.kernels.subsets import largest_distance
-from rc_hpc.options import OcclusionOptions, shown_needed
 from rc_hpc.oracle.census import PackedCell
 from rc_hpc.oracle.labelling import NO_ATOMS, LabelTable
+from rc_hpc.sweep_options import OcclusionOptions, shown_needed
 from rc_hpc.symmetry.guard import NULL_RECORDER
 from rc_hpc.symmetry.labels import code_table
 from rc_hpc.symmetry.orbits import orbits

@@ -11,10 +11,10 @@ import numpy as np
 from rc_hpc.analysis.design import DESIGN_COLUMNS, Design
 from rc_hpc.errors import RcError, Status
 from rc_hpc.geometry.protocol import Protocol
-from rc_hpc.options import Side
 from rc_hpc.store import layout
 from rc_hpc.store.reader import open_ours
 from rc_hpc.store.tallies import count_status, dataset_of
+from rc_hpc.sweep_options import Side
 
 #: Bytes of the widest column of a block of rows.
 BLOCK_BYTES = 1 << 23

@@ -16,7 +16,7 @@ import numpy as np
 
 from rc_hpc.constants import CRYSTAL_SYSTEMS
 from rc_hpc.errors import Status
-from rc_hpc.options import Side
+from rc_hpc.sweep_options import Side
 
 #: Raised when a dataset changes its meaning or goes: other versions are refused.
 SCHEMA_VERSION = 1

@@ -9,7 +9,7 @@ from census_cases import call, column, content, needs_mpi, run, small_crystals, 
 
 from rc_hpc.errors import Exit
 from rc_hpc.geometry.protocol import load_protocol
-from rc_hpc.options import Side
+from rc_hpc.sweep_options import Side
 from rc_hpc.tables import main as tables
 
 OPTIONS = ("--starts", "2", "--shortlist", "2", "--sample", "2", "--training", "4", "--sigmas", "0,0.1,0.4", "--seeds", "2")

@@ -9,11 +9,12 @@ from oracle_cases import same_cells
 
 from rc_hpc.errors import UsageError
 from rc_hpc.geometry.protocol import load_protocol, parse_subsets
-from rc_hpc.options import ENUMERATIONS, MERGE_RULES, CensusOptions, FrontierOptions
+from rc_hpc.options import ENUMERATIONS, MERGE_RULES, CensusOptions
 from rc_hpc.oracle import labelling
 from rc_hpc.oracle.census import CensusOracle, PackedCell
 from rc_hpc.oracle.frontier import FrontierOracle
 from rc_hpc.structures.synthetic import random_crystal
+from rc_hpc.sweep_options import FrontierOptions
 from rc_hpc.symmetry.conventional import conventional_cell
 from rc_hpc.symmetry.guard import min_distances
 from rc_hpc.symmetry.labels import label_cell

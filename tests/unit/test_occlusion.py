@@ -13,10 +13,11 @@ from test_frontier import options_of, packed
 from rc_hpc.errors import Status, StructureError, UsageError
 from rc_hpc.geometry.protocol import load_protocol
 from rc_hpc.kernels.occlusion import hidden_centres, shown_points, spots_covered
-from rc_hpc.options import CensusOptions, OcclusionOptions
+from rc_hpc.options import CensusOptions
 from rc_hpc.oracle.census import CensusOracle, PackedCell
 from rc_hpc.oracle.occlusion import TIE, OcclusionOracle, picture
 from rc_hpc.structures.synthetic import random_crystal
+from rc_hpc.sweep_options import OcclusionOptions
 from rc_hpc.symmetry import orbits as orbits_module
 from rc_hpc.symmetry.orbits import orbits
 

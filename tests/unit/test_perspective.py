@@ -17,12 +17,13 @@ from rc_hpc.geometry.pairs import pair_frames
 from rc_hpc.geometry.protocol import Protocol, load_protocol
 from rc_hpc.kernels.candidates import image_points, project
 from rc_hpc.kernels.perspective import project_pinhole
-from rc_hpc.options import CensusOptions, FrontierOptions
+from rc_hpc.options import CensusOptions
 from rc_hpc.oracle.census import CensusOracle, tile
 from rc_hpc.oracle.frontier import FrontierOracle
 from rc_hpc.oracle.geometry import GeometricOracle
 from rc_hpc.oracle.noise import NoisyOracle
 from rc_hpc.structures.synthetic import random_crystal
+from rc_hpc.sweep_options import FrontierOptions
 
 
 def pinholes(distance, protocol=FROZEN, which=None):
