@@ -1,4 +1,4 @@
-"""Compile or load every kernel on the smallest input."""
+"""Compile or load every kernel on the smallest input; a census does not load what only sweeps need."""
 
 import dataclasses
 
@@ -8,8 +8,6 @@ from rc_hpc.geometry.protocol import Protocol, load_protocol
 from rc_hpc.oracle.census import PackedCell
 from rc_hpc.oracle.geometry import GeometricOracle
 from rc_hpc.oracle.labelling import LabelTable
-from rc_hpc.oracle.noise import NoiseReading, NoisyOracle
-from rc_hpc.oracle.occlusion import OcclusionOracle
 from rc_hpc.sweep_options import ESTIMATORS, OCCLUSION_RULES, OcclusionOptions
 
 
@@ -37,6 +35,8 @@ def warm_frontier(pinholes: bool = False) -> None:
 
 def warm_noise() -> None:
     """Run the kernels of a noise sweep once."""
+    from rc_hpc.oracle.noise import NoiseReading, NoisyOracle
+
     numbers, positions = np.array([1, 1, 2]), np.array([[0.0, 0.0, 0.0], [2.0, 0.0, 1.0], [1.0, 2.0, 0.0]])
     for estimator in ESTIMATORS[:2]:
         oracle = NoisyOracle(load_protocol("frozen"), NoiseReading(estimator=estimator))
@@ -54,6 +54,8 @@ def warm_design() -> None:
 
 def warm_occlusion() -> None:
     """Run the kernels of an occlusion sweep once."""
+    from rc_hpc.oracle.occlusion import OcclusionOracle
+
     protocol = load_protocol("frozen", (2, 1, 1))
     options = OcclusionOptions(
         protocol.identity(), ((0, 1),), conditions=("O2",), verifications=("covered", "excused"), rules=OCCLUSION_RULES)
