@@ -135,6 +135,18 @@ def scaling(record: dict) -> str:
     return text
 
 
+def frontier(record: dict) -> str:
+    """What 20 tolerances cost in units of one census of the same subsets, with and without the start of Python."""
+    rows = []
+    start = [record["start"]["cpu_s"], record["start"]["wall_s"]]
+    for subsets in record["rounds"][0]:
+        times = {name: median([[one[subsets][name]["cpu_s"], one[subsets][name]["wall_s"]] for one in record["rounds"]]) for name in ("census", "frontier")}
+        ratio, bare = times["frontier"] / times["census"], (times["frontier"] - start) / (times["census"] - start)
+        rows.append([subsets, *(f"{times[name][0]:.2f}" for name in times), f"{ratio[0]:.2f}", f"{ratio[1]:.2f}", f"{bare[0]:.2f}"])
+    head = f"{record['structures']} structures ({record['set']}), {len(record['deltas'])} deltas, default reading, one rank; medians of {len(record['rounds'])} rounds."
+    return head + "\n\n" + table(rows, ["subsets", "census, CPU s", "frontier, CPU s", "CPU ratio", "wall ratio", "CPU ratio without start"])
+
+
 def noise(record: dict) -> str:
     """Share of each part of the noise sweep, by reading."""
     arms = list(record["rounds"][0])
@@ -172,7 +184,7 @@ def describe(record: dict) -> str:
     """One record as Markdown."""
     machine = (f"{record['date']}; {record['cpu']}, {record['cores']} cores, load {record['arguments']['load_before'][0]} before and "
                f"{record['load'][0]} after; " + ", ".join(f"{name} {version}" for name, version in record["versions"].items()) + ".")
-    body = {"kernel": kernel, "end_to_end": end_to_end, "ranks": ranks, "scaling": scaling, "noise": noise, "endpoint": endpoint}[record["arguments"]["measurement"]](record)
+    body = {"kernel": kernel, "end_to_end": end_to_end, "ranks": ranks, "scaling": scaling, "frontier": frontier, "noise": noise, "endpoint": endpoint}[record["arguments"]["measurement"]](record)
     return f"## {record['name']}\n\n{machine}\n\n{body}\n"
 
 

@@ -1,4 +1,5 @@
-"""Take the measurements: ``python bench/run.py kernel``, ``end_to_end``, ``ranks``, ``scaling``, ``noise`` or ``endpoint``.
+"""Take the measurements: ``python bench/run.py kernel``, ``end_to_end``, ``ranks``, ``scaling``, ``frontier``,
+``noise`` or ``endpoint``.
 
 Each writes one raw record, with the machine and all versions, into ``bench/records/``;
 ``python bench/report.py`` makes tables of them. Speed is read as a ratio within one run.
@@ -36,14 +37,16 @@ def parser() -> argparse.ArgumentParser:
     scaling = commands.add_parser("scaling", help="cells of 20,000 and 100,000 atoms through the kernel")
     scaling.add_argument("--sizes", type=int, nargs="+", default=[20_000, 100_000], help="atoms; default: 20000 100000")
     scaling.add_argument("--delta-max", type=float, default=0.01, help="horizon of the phantom profile, Å; default: %(default)s")
+    frontier = commands.add_parser("frontier", help="the frontier over 20 deltas against one census")
     noise = commands.add_parser("noise", help="the noise sweep: share of each of its parts")
-    noise.add_argument("--every", type=int, default=7, help="take each N-th structure; default: %(default)s")
-    noise.add_argument("--prototypes", action="store_true", help="the prototypes, also where the released structures are there")
+    for p_cells, every in ((frontier, 1), (noise, 7)):
+        p_cells.add_argument("--every", type=int, default=every, help="take each N-th structure; default: %(default)s")
+        p_cells.add_argument("--prototypes", action="store_true", help="the prototypes, also where the released structures are there")
     endpoint = commands.add_parser("endpoint", help="replies a second of the client that asks models, against an endpoint of a known limit")
     endpoint.add_argument("--replies", type=int, default=960, help="requests of a round; default: %(default)s")
     endpoint.add_argument("--slots", type=int, default=16, help="answers of the endpoint at once; default: %(default)s")
     endpoint.add_argument("--latency-s", type=float, default=0.5, help="time of an answer, s; default: %(default)s")
-    for command, rounds in ((endpoint, 2), (kernel, 2), (end_to_end, 3), (ranks, 3), (scaling, 2), (noise, 2)):
+    for command, rounds in ((endpoint, 2), (kernel, 2), (end_to_end, 3), (ranks, 3), (scaling, 2), (frontier, 3), (noise, 2)):
         command.add_argument("--rounds", type=int, default=rounds, help="default: %(default)s")
     return p
 
@@ -57,9 +60,9 @@ def main(argv=None) -> int:
     limit_threads()
     prepare_numba_cache()
     folder, name, measurement = args.pop("records"), args.pop("name"), args.pop("measurement")
-    from bench import end_to_end, endpoint, kernel, noise, ranks, scaling
+    from bench import end_to_end, endpoint, frontier, kernel, noise, ranks, scaling
 
-    module = {"kernel": kernel, "end_to_end": end_to_end, "ranks": ranks, "scaling": scaling, "noise": noise, "endpoint": endpoint}[measurement]
+    module = {"kernel": kernel, "end_to_end": end_to_end, "ranks": ranks, "scaling": scaling, "frontier": frontier, "noise": noise, "endpoint": endpoint}[measurement]
     before = environment()["load"]
     results = module.measure(**args)
     if "packed" in args:

@@ -44,6 +44,15 @@ def test_kernel_and_report(tmp_path):
 
 
 @pytest.mark.slow
+def test_frontier_and_report(tmp_path):
+    run("run.py", "--records", tmp_path, "frontier", "--prototypes", "--every", "96", "--rounds", "1")
+    record = json.loads((tmp_path / "frontier.json").read_text(encoding="utf-8"))
+    assert record["structures"] == 3 and record["rounds"][0].keys() == {"all", "full"} and len(set(record["deltas"])) == 20
+    printed = run("report.py", tmp_path / "frontier.json")
+    assert "3 structures (prototypes" in printed and "| all" in printed
+
+
+@pytest.mark.slow
 def test_noise_and_report(tmp_path):
     run("run.py", "--records", tmp_path, "noise", "--prototypes", "--every", "96", "--rounds", "1")
     record = json.loads((tmp_path / "noise.json").read_text(encoding="utf-8"))
