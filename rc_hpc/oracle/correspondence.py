@@ -7,7 +7,7 @@ import numpy as np
 from rc_hpc.kernels.noise import best_tuples, consistent_tuples, fit_tuples, reassignment_costs
 
 #: Tuples that are tried at most in search of a better correspondence, and branches of that search.
-MANY_TUPLES, MANY_BRANCHES = 2_000_000, 1_000
+MANY_TUPLES, MANY_BRANCHES = 20_000, 100
 
 
 def correspond(points, rotations, inverse, frames, reach, bound=np.inf):
