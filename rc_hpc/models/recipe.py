@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from rc_hpc.errors import UsageError
-from rc_hpc.options import _Options
+from rc_hpc.options import Options
 
 PRECISIONS = ("auto", "float32", "float16", "bfloat16")
 #: Changes of brightness and colour strength that leave every disc where it is.
@@ -42,7 +42,7 @@ def check_augmentations(names: tuple[str, ...]) -> tuple[str, ...]:
 
 
 @dataclass(frozen=True)
-class Recipe(_Options):
+class Recipe(Options):
     """One way of training.
 
     Attributes
