@@ -11,7 +11,7 @@ from rc_hpc.errors import UsageError
 
 #: Towards the end of the rows a batch takes at most this part of the predicted cost that is left, and
 #: at least this part of the largest batch: the ranks end close together.
-TAPER = 8
+TAPER = 4
 
 
 def make_batches(
