@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable
+import os
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Self
@@ -104,6 +105,17 @@ def on_root(comm: Comm, function: Callable):
     if isinstance(result, RcError):
         raise result
     return result
+
+
+def check_not_read(output: Path, inputs: Iterable[Path]) -> None:
+    """Refuse an output that is an input too: --overwrite would destroy what it is made from.
+
+    Raises
+    ------
+    UsageError
+    """
+    if any(os.path.realpath(path) == os.path.realpath(output) for path in inputs):
+        raise UsageError(f"-o {output} is read too: name another file")
 
 
 def check_output(run: RunOptions) -> None:

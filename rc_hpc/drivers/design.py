@@ -13,7 +13,7 @@ import numpy as np
 from rc_hpc.analysis.held_out import split_sides
 from rc_hpc.constants import SWEEP
 from rc_hpc.drivers.commands import pack_options
-from rc_hpc.drivers.common import RunOptions, check_output, log, on_root, protocol_of, vocabulary
+from rc_hpc.drivers.common import RunOptions, check_not_read, check_output, log, on_root, protocol_of, vocabulary
 from rc_hpc.drivers.noise import READ_WEIGHT, protocol_statics
 from rc_hpc.drivers.rows import Job, merge_rows, run_rows
 from rc_hpc.drivers.sweeps import named_protocol
@@ -106,6 +106,7 @@ class Request:
 def request_of(args) -> Request:
     """The request that the arguments make."""
     held_out = args.held_out
+    check_not_read(toml_path(args.output), [*map(Path, args.beside.split(",")), *([held_out] if isinstance(held_out, Path) else [])])
     if isinstance(held_out, Path):
         try:
             held_out = frozenset(line.strip() for line in held_out.read_text(encoding="utf-8-sig").splitlines() if line.strip())

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import numpy as np
 
-from rc_hpc.drivers.common import RunOptions, check_output
+from rc_hpc.drivers.common import RunOptions, check_not_read, check_output
 from rc_hpc.errors import RcError, UsageError
 from rc_hpc.images.files import drawing_versions, picture_folder
 from rc_hpc.images.pixels import check_reduction, decode
@@ -81,6 +81,7 @@ def make_pixels(manifests: Sequence[Path], size: int, filter_: str, run: RunOpti
         A picture is missing, changed, or none.
     """
     check_reduction(size, filter_)
+    check_not_read(run.output, manifests)
     check_output(run)
     found = [read_manifest(path) for path in manifests]
     ids = _joined(found)

@@ -17,7 +17,7 @@ import numpy as np
 import rc_hpc
 from rc_hpc.constants import CRYSTAL_SYSTEMS
 from rc_hpc.drivers import training_results
-from rc_hpc.drivers.common import RunOptions, check_output
+from rc_hpc.drivers.common import RunOptions, check_not_read, check_output
 from rc_hpc.drivers.training_results import SeedResult, Side
 from rc_hpc.errors import RcError, UsageError
 from rc_hpc.images.files import HDF5
@@ -107,6 +107,7 @@ def run_training(task: Task, run: RunOptions, ranks: Ranks, device, stop) -> lis
     claim, problem, finished = None, None, False
     if ranks.rank == 0:
         try:
+            check_not_read(run.output, [task.pixels])
             check_output(run)
             finished = run.output.exists() and not run.overwrite and _finished(run.output, identity)
             if not finished:

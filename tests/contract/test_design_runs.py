@@ -194,6 +194,7 @@ def test_tables_count_held_out_rows(base, tmp_path, capfd):
     (("--held-out", "0.0001"), "left held out"),
     (("--beside", "frozen,frozen"), "its own name"),
     (("--beside", "cone"), "no protocol 'cone'"),
+    (("--beside", "x.toml"), "is read too"),
     (("-o", "x.toml"), ".toml"),
 ])
 def test_wrong_requests_say_what_is_wrong(base, args, message, tmp_path, monkeypatch, capfd):

@@ -62,6 +62,9 @@ def test_threads_change_nothing_and_manifests_join(renders, pixels, tmp_path, th
 
 def test_a_structure_is_given_once(renders, tmp_path, capsys):
     assert main([str(renders / "one.h5"), str(renders / "one.h5"), "-o", str(tmp_path / "p.h5"), *QUICK]) == 2
+    before = (renders / "one.h5").read_bytes()
+    assert main([str(renders / "one.h5"), "-o", str(renders / "one.h5"), *QUICK, "--overwrite"]) == 2
+    assert (renders / "one.h5").read_bytes() == before
     assert "each structure once" in capsys.readouterr().err
 
 
