@@ -30,6 +30,7 @@ class Status(IntEnum):
     crashed = 12
     quarantined = 13
     internal = 14
+    behind_camera = 15
 
 
 class StructureError(Exception):

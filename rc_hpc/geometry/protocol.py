@@ -212,8 +212,10 @@ def _from_toml(data: dict, path: Path, tiling) -> Protocol:
         ways = set(camera) & {"rotation", "direction", "matrix"}
         places = set(camera) & {"distance", "position"}
         extra = set(camera) - {"name", "rotation", "direction", "matrix", "up", "distance", "position"}
+        if extra:
+            raise UsageError(f"protocol file {path}: camera {number + 1} has an unknown key {sorted(extra)[0]!r}; known are name, rotation, direction, up, matrix, distance and position")
         aimed = not ways and "position" in camera
-        if (len(ways) != 1 and not aimed) or len(places) > 1 or extra or ("up" in camera and "direction" not in camera and not aimed):
+        if (len(ways) != 1 and not aimed) or len(places) > 1 or ("up" in camera and "direction" not in camera and not aimed):
             raise UsageError(
                 f"protocol file {path}: camera {number + 1} needs exactly one of rotation, direction (with up) or matrix, and a name; "
                 "a pinhole camera also distance or position (which alone looks at the origin)"

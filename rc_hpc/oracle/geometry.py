@@ -195,7 +195,7 @@ class GeometricOracle:
         if depth.size and depth[v, k] < NEAREST:
             place = ", ".join(f"{x:.3f}" for x in positions[k])
             raise StructureError(
-                Status.too_large,
+                Status.behind_camera,
                 f"atom {k + 1} at ({place}) Å is behind or at camera {self.protocol.views[v]!r} (depth {depth[v, k]:.3g} Å, at least {NEAREST} Å is needed): "
                 "move that camera farther away",
             )

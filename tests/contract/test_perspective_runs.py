@@ -55,7 +55,7 @@ def test_a_cell_that_reaches_a_camera_is_told(base, tmp_path):
     (tmp_path / "inside.toml").write_text(PROTOCOL.replace("distance = 35.0", "distance = 2.0"))
     assert call("census", base / "base.packed.h5", "--protocol", tmp_path / "inside.toml", "-o", tmp_path / "x.h5", "-q") == Exit.FAILURES
     status, message = column(tmp_path / "x.h5", "structures/status"), column(tmp_path / "x.h5", "structures/message")
-    refused = [id_ for id_, code in status.items() if code == Status.too_large]
+    refused = [id_ for id_, code in status.items() if code == Status.behind_camera]
     assert refused and all("is behind or at camera 'b'" in message[id_] for id_ in refused)
 
 

@@ -246,7 +246,7 @@ CAMERA = '[[camera]]\nrotation = "0x"\n'
     (CAMERA + "[[camera]]\nname = 'b'", "camera 2 needs exactly one of"),
     (CAMERA + "[[camera]]\nrotation = '0x'\ndirection = [1, 0, 0]", "camera 2 needs exactly one of"),
     (CAMERA + "[[camera]]\nrotation = '0x'\nup = [1, 0, 0]", "camera 2 needs exactly one of"),
-    (CAMERA + "[[camera]]\nrotation = '0x'\nfov = 3", "camera 2 needs exactly one of"),
+    (CAMERA + "[[camera]]\nrotation = '0x'\nfov = 3", "camera 2 has an unknown key 'fov'"),
     (CAMERA + "[[camera]]\nrotation = 'sideways'", "camera 2: rotation string 'sideways'"),
     (CAMERA + "[[camera]]\nrotation = 3", "camera 2: rotation string '3'"),
     (CAMERA + "[[camera]]\ndirection = 'x'", "camera 2: "),

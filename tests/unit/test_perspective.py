@@ -231,7 +231,7 @@ def test_an_atom_at_or_behind_a_camera_is_named(distance):
     oracle = GeometricOracle(pinholes(distance), ((0, 1),))
     with pytest.raises(StructureError, match=r"atom 2 at \(3.000, 0.000, 0.000\) Å is behind or at camera 'axis_a' .*farther away") as caught:
         oracle.run([[0, 0, 0], [3, 0, 0]], [1, 1], 0.01)
-    assert caught.value.status == Status.too_large
+    assert caught.value.status == Status.behind_camera
 
 
 def test_what_has_no_use_for_pinholes_says_so():
