@@ -71,7 +71,7 @@ def parser() -> Parser:
     who.add_argument("--provider", choices=("openai", "anthropic"), default="openai", help="dialect: chat completions (default; most servers), or Anthropic's messages")
     who.add_argument("--api-key-env", metavar="NAME", help="environment variable with the key; default: OPENAI_API_KEY or ANTHROPIC_API_KEY; a key is never an argument")
     how = p.add_argument_group("parameters of each request; what is not given is not sent")
-    how.add_argument("--temperature", type=float, metavar="T")
+    how.add_argument("--temperature", type=_not_negative, metavar="T")
     how.add_argument("--max-tokens", type=_count, metavar="N")
     how.add_argument("--max-completion-tokens", type=_count, metavar="N", help="the name that newer OpenAI models take instead")
     how.add_argument("--reasoning", type=_reasoning, metavar="WORD|JSON", help="an effort (low, high, ...), or the provider's object")
@@ -149,6 +149,10 @@ def _positive(text: str) -> float:
     if not 0 < number < float("inf"):
         raise _Invalid(f"{text!r} is no number above 0")
     return number
+
+
+def _not_negative(text: str) -> float:
+    return 0.0 if text.strip() in ("0", "0.0") else _positive(text)
 
 
 def _reasoning(text: str):

@@ -10,6 +10,7 @@ import numpy as np
 
 from rc_hpc.drivers.evidence import Evidence
 from rc_hpc.errors import UsageError
+from rc_hpc.models.predictions import find_files
 from rc_hpc.plots import ladder, recorded
 from rc_hpc.plots.plot import NothingToDraw, Origin, Plot, write
 from rc_hpc.plots.registry import OF_FILES
@@ -101,4 +102,5 @@ def _ours(protocols: list[dict]) -> frozenset[str]:
 
 def _hash_of(evidence: Evidence) -> str:
     """SHA-256 of the contents of the prediction files, whatever their order and names."""
-    return hashlib.sha256("\n".join(sorted(hashlib.sha256(Path(file.source).read_bytes()).hexdigest() for file in evidence.files)).encode()).hexdigest()
+    files = find_files(evidence.request.predictions)
+    return hashlib.sha256("\n".join(sorted(hashlib.sha256(path.read_bytes()).hexdigest() for path in files)).encode()).hexdigest()

@@ -226,5 +226,5 @@ def describe(arm, file, output: Output) -> str:
         f"{output.prediction(arm.name)}: {arm.name}, {file.n_correct}/{n} right"
         + (f", UNSCORED: {told['why_unscored']}" if told["why_unscored"] else "")
         + f"; of {n * arm.k} samples {answered} answered, {told['unparsed_samples']} of them not readable"
-        + (f", {losses}" if losses else "") + f"; the parsers agree on {alike}/{answered}"
+        + (f", {losses}" if losses else "") + (f" (mostly: {failure})" if (failure := arm.commonest_failure()) else "") + f"; the parsers agree on {alike}/{answered}"
     )

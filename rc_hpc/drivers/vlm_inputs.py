@@ -170,7 +170,7 @@ class Manifest:
             raise RcError(f"{self.path}: {id_} has {len(pictures)} of {len(self.views)} pictures: draw it (python -m rc_hpc.render), or leave it out with --ids")
         for picture in pictures:
             if not picture.path.is_file():
-                raise RcError(f"{picture.path}: the picture of {id_} is missing: draw it again (python -m rc_hpc.render --resume)")
+                raise RcError(f"{picture.path}: the picture of {id_} is missing: draw the pictures again (python -m rc_hpc.render --overwrite)")
         return pictures
 
 

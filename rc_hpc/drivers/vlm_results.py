@@ -161,7 +161,7 @@ def _sample(table: dict, row: int, arm: str, number: int, record: dict | None, p
     """Enter one sample into the table."""
     if record is None:
         record = {"key": "", "outcome": Outcome.not_asked.name, "text": "", "usage": None, "attempts": [], "message": "no atoms were emitted for this structure"}
-    sample = Sample(Outcome[record["outcome"]], record["text"])
+    sample = Sample(Outcome[record["outcome"]], record["text"], record.get("message") or "")
     readings, usage = sample.readings, record["usage"]
     numbers = {"tokens_in": tokens_in(usage), "tokens_out": tokens_out(usage), "tokens_reasoning": reasoning_tokens(usage), "cost": cost(usage, price), "seconds": record.get("seconds")}
     texts = {name: record.get(name) or "" for name in ("key", "text", "finish_reason", "model", "provider", "reply_id", "started", "ended", "message", "reasoning")}

@@ -50,9 +50,12 @@ def open_ours(path: str | Path, kind: str | None = None) -> h5py.File:
     found, version = h5.attrs.get("kind"), h5.attrs.get("schema_version")
     if "complete" in h5.attrs:
         problem = "it is one part of an unfinished run; merge its folder first"
+    elif found == "answers":
+        problem = "it holds a model's answers: python -m rc_hpc.ladder reads them"
     elif found not in (*SCHEMAS, *ARRAY_KINDS) or h5.attrs.get("creator") != "rc_hpc":
         problem = f"it is an HDF5 file of another program, with {', '.join(sorted(h5)[:5]) or 'nothing'} in it"
     elif found != kind and not (kind is None and found in SCHEMAS):
+        wanted = wanted.replace("a file of rc_hpc", "a census, sweep, packed or render file")
         problem = f"it is a {found} file"
     elif version != SCHEMA_VERSION:
         problem = f"its version is {version}, this rc_hpc reads {SCHEMA_VERSION}: write it again or use the version that wrote it"

@@ -26,6 +26,7 @@ from rc_hpc.parallel.launch import child_environment
 from rc_hpc.query_vlm import main
 from rc_hpc.render import main as render
 from rc_hpc.store.answers import read_answers
+from rc_hpc.tables import main as print_tables
 
 ROOT = Path(__file__).parents[2]
 KEY = "sk-very-secret-0123456789"
@@ -107,6 +108,9 @@ def test_a_run_and_all_its_files(query, tmp_path, crystals, capsys):
     assert "R4 only" in told
     assert ladder([str(tmp_path / "a.h5"), "--structures", str(crystals / "packed.h5"), "--table", "ladder"]) == 0
     assert capsys.readouterr().out == told
+    assert ladder([str(tmp_path / "a.h5"), "--structures", str(crystals / "packed.h5"), "--figures", str(tmp_path / "figures"), "-q"]) == 0
+    assert (tmp_path / "figures" / "leaderboard.pdf").exists()
+    assert print_tables([str(tmp_path / "a.h5")]) == 1 and "rc_hpc.ladder reads them" in capsys.readouterr().err
     everything = b"".join(path.read_bytes() for path in tmp_path.rglob("*") if path.is_file())
     assert KEY.encode() not in everything
 
@@ -206,7 +210,7 @@ def test_a_plan_sends_nothing_and_tells_the_bill(query, tmp_path, capsys):
 
 
 @pytest.mark.parametrize(("arguments", "code", "word"), [
-    (["--arms", "pixel"], 2, "unknown arm"), (["--samples", "0"], 2, "above 0"), (["--extra", "[1]"], 2, "no JSON object"), (["--extra", '{"model": "x"}'], 2, "option of its own"),
+    (["--arms", "pixel"], 2, "unknown arm"), (["--samples", "0"], 2, "above 0"), (["--temperature", "nan"], 2, "no number above 0"), (["--temperature", "-1"], 2, "no number above 0"), (["--extra", "[1]"], 2, "no JSON object"), (["--extra", '{"model": "x"}'], 2, "option of its own"),
     (["--max-tokens", "5", "--max-completion-tokens", "5"], 2, "two names"), (["--base-url", "http://user:pw@host/v1"], 2, "password"), (["--base-url", "host:8000"], 2, "http://"),
     (["--api-key-env", "NOT_SET_ANYWHERE"], 2, "not set"), (["--resume", "--overwrite"], 2, "contradict"), (["--retry-failed"], 2, "--resume"), (["--model", ""], 2, "--model"),
     (["--arms", "answer-from-text"], 2, "--emitted"), (["--prices", "nowhere.toml"], 2, "--prices"), (["--limit", "x"], 2, "whole number"), (["-o", "a.json"], 2, ".h5"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
@@ -19,12 +20,15 @@ class Sample:
     Attributes
     ----------
     outcome, text
+    message
+        Why there is no answer.
     readings
         The crystal system that each of `PARSERS` reads, None where it reads none.
     """
 
     outcome: Outcome
     text: str
+    message: str = ""
 
     @property
     def readings(self) -> dict[str, str | None]:
@@ -68,6 +72,12 @@ class Arm:
     def count(self, *outcomes: Outcome) -> int:
         """Samples with one of these outcomes."""
         return sum(sample.outcome in outcomes for row in self.rows for sample in row.samples)
+
+    def commonest_failure(self) -> str:
+        """What most of the samples without a reply died of; empty where all have one."""
+        lost = (Outcome.request_error, Outcome.gave_up)
+        messages = Counter(sample.message for row in self.rows for sample in row.samples if sample.outcome in lost)
+        return messages.most_common(1)[0][0] if messages else ""
 
     def agreement(self) -> tuple[int, int]:
         """Answered samples that both parsers read alike, and answered samples."""
