@@ -265,6 +265,8 @@ class OcclusionOptions(Options):
         for name in self.verifications:
             if name not in ("strict", "covered", "painted", "excused") and shown_needed(name) is None:
                 raise UsageError(f"--verify {name!r}: strict, covered, painted, excused, or a number of views of 2 or more as in 3-of-V")
+            if (shown_needed(name) or 0) > len(self.protocol["views"]):
+                raise UsageError(f"--verify {name}: the protocol has {len(self.protocol['views'])} views")
         for name in ("conditions", "verifications", "enumerations", "rules"):
             values = getattr(self, name)
             if not values or len(set(values)) != len(values):

@@ -211,7 +211,7 @@ class _Worker:
             return None
         if self.drop and value("quarantine"):
             batch["structures/status"][row] = Status.quarantined
-            batch["structures/message"][row] = "its label is not stable (see structures/quarantine); --quarantine mark computes it"
+            batch["structures/message"][row] = "its label is not stable (see structures/quarantine); --quarantine keep computes it"
             return None
         try:
             if id_ in self.opened.crashed:

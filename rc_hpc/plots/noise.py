@@ -32,7 +32,7 @@ def noise(given: Given) -> Figure:
         ax.set_title(f"{rule}, {estimator}")
         ax.set_xlabel("sigma of a screen coordinate (Å)")
         ax.legend(**style.legend_entries(ax), loc="lower left", frameon=True, facecolor="white", edgecolor="none", framealpha=0.9)
-    style.share_limits(axes[0, 0], frame["R1_min"])
+    style.share_limits(axes[0, 0], [*frame["R1_min"], LEVEL])
     style.plain_lengths(axes[0, 0])
     for ax in axes[:, 0]:
         ax.set_ylabel("R1, share of structures")

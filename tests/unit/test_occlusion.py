@@ -177,6 +177,7 @@ def test_no_orbits_is_a_status(monkeypatch):
 @pytest.mark.parametrize("more, message", [
     ({"verifications": ("covert",)}, "--verify 'covert'"),
     ({"verifications": ("1-of-V",)}, "2 or more as in 3-of-V"),
+    ({"verifications": ("9-of-V",)}, "the protocol has 5 views"),
     ({"verifications": ("strict", "strict")}, "each once"),
     ({"conditions": ("O9",)}, "O9"),
     ({"rules": ("first",), "verifications": ("covered",)}, "--rules first reads strict and excused only"),
