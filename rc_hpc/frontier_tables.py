@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from rc_hpc.report import DIGITS, Table, views_of
+from rc_hpc.report import DIGITS, Table, collect, partial_note, views_of
 
 if TYPE_CHECKING:
     from rc_hpc.store.frontiers import FrontierCounts
@@ -37,18 +37,13 @@ def tables(counts: FrontierCounts, names=NAMES) -> list[Table]:
         return "Rows by status, with the first of each; only ok rows count elsewhere (counts exact)", ceilings.by_status(counts.status)
 
     makers = dict(zip(NAMES, (by_delta, certified, steps, status), strict=True))
-    found = []
-    for name in names:
-        caption, frame = makers[name]()
-        found.append(Table(name, f"{caption}.", frame))
-    return found
+    return collect(makers, names)
 
 
 def _conditions(counts: FrontierCounts) -> str:
     options, pack, protocol = counts.options, counts.options["pack"], counts.options["protocol"]
     tiling = "x".join(str(n) for n in protocol["tiling"])
-    rows = sum(rows for rows, *_ in counts.status.values())
-    partial = "" if counts.attrs.get("complete_rows", 1) else f"; PARTIAL: {rows} of {counts.attrs['total']} structures are done"
+    partial = partial_note(sum(rows for rows, *_ in counts.status.values()), counts.attrs)
     return (
         f"true label at tau {pack['tau']} Å, angle tolerance {pack['angle_tolerance']} degrees, of the {options['truth']} cell; "
         f"protocol {protocol['name']}, {views_of(protocol)}, tiling {tiling}; quarantine {options['quarantine']}{partial}"

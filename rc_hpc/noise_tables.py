@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from rc_hpc.report import DIGITS, DIGITS_P, Table
+from rc_hpc.report import DIGITS, DIGITS_P, Table, collect, partial_note
 
 if TYPE_CHECKING:
     from rc_hpc.store.noises import NoiseCounts
@@ -60,17 +60,12 @@ def tables(counts: NoiseCounts, names=NAMES) -> list[Table]:
         return "Rows by status, with the first of each; only ok rows count elsewhere (counts exact)", ceilings.by_status(counts.status)
 
     makers = dict(zip(NAMES, (noise, crossings, paired, kappa, conditioning, budgets, aligned, status), strict=True))
-    found = []
-    for name in names:
-        caption, frame = makers[name]()
-        found.append(Table(name, f"{caption}.", frame))
-    return found
+    return collect(makers, names)
 
 
 def _conditions(counts: NoiseCounts) -> str:
     options, pack = counts.options, counts.options["pack"]
-    rows = sum(rows for rows, *_ in counts.status.values())
-    partial = "" if counts.attrs.get("complete_rows", 1) else f"; PARTIAL: {rows} of {counts.attrs['total']} structures are done"
+    partial = partial_note(sum(rows for rows, *_ in counts.status.values()), counts.attrs)
     own = any(rule != "record" for rule in options["rules"])
     labels = f"; labels of other rules than record: {options['labeller']}" if own and "record" in options["rules"] else f"; labels: {options['labeller']}" if own else ""
     errors = "one stream per seed through all structures, as released" if "record" in options["rules"] else "by structure, seed and view"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from rc_hpc.report import DIGITS, Table
+from rc_hpc.report import DIGITS, Table, collect, partial_note
 
 if TYPE_CHECKING:
     from rc_hpc.store.occlusions import OcclusionCounts
@@ -40,18 +40,13 @@ def tables(counts: OcclusionCounts, names=NAMES) -> list[Table]:
         return "Rows by status, with the first of each; only ok rows count elsewhere (counts exact)", ceilings.by_status(counts.status)
 
     makers = dict(zip(NAMES, (by_condition, visibility, sites, status), strict=True))
-    found = []
-    for name in names:
-        caption, frame = makers[name]()
-        found.append(Table(name, f"{caption}.", frame))
-    return found
+    return collect(makers, names)
 
 
 def _conditions(counts: OcclusionCounts) -> str:
     options, pack, protocol = counts.options, counts.options["pack"], counts.options["protocol"]
     tiling = "x".join(str(n) for n in protocol["tiling"])
-    rows = sum(rows for rows, *_ in counts.status.values())
-    partial = "" if counts.attrs.get("complete_rows", 1) else f"; PARTIAL: {rows} of {counts.attrs['total']} structures are done"
+    partial = partial_note(sum(rows for rows, *_ in counts.status.values()), counts.attrs)
     return (
         f"delta {options['delta']} Å, tau {pack['tau']} Å, angle tolerance {pack['angle_tolerance']} degrees, true label: {options['truth']} cell; "
         f"protocol {protocol['name']}, {len(protocol['views'])} views, pictures of {tiling} cells, radii {options['radii_factor']} of the covalent; "

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from rc_hpc import design_tables, frontier_tables, noise_tables, occlusion_tables
 from rc_hpc.cli import Parser, guarded
 from rc_hpc.errors import Exit, UsageError
-from rc_hpc.report import DIGITS, ENDINGS, Table, render, show, views_of, write, write_bytes
+from rc_hpc.report import DIGITS, ENDINGS, Table, collect, partial_note, render, show, views_of, write, write_bytes
 
 if TYPE_CHECKING:
     from rc_hpc.store.tallies import CensusCounts
@@ -179,11 +179,7 @@ def tables(counts: CensusCounts, names=NAMES) -> list[Table]:
         return f"Rows by status, with the first of each; only ok rows count elsewhere (counts exact{_partial(counts)})", ceilings.by_status(counts.status)
 
     makers = dict(zip(NAMES, (reference, by_subset, views, violations, falling, granularity, systems, deltas, status), strict=True))
-    found = []
-    for name in names:
-        caption, frame = makers[name]()
-        found.append(Table(name, f"{caption}.", frame))
-    return found
+    return collect(makers, names)
 
 
 def _full(counts: CensusCounts) -> str:
@@ -191,9 +187,7 @@ def _full(counts: CensusCounts) -> str:
 
 
 def _partial(counts: CensusCounts) -> str:
-    if counts.attrs.get("complete_rows", 1):
-        return ""
-    return f"; PARTIAL: {counts.n_rows} of {counts.attrs['total']} structures are done"
+    return partial_note(counts.n_rows, counts.attrs)
 
 
 def _conditions(counts: CensusCounts) -> str:
