@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from rc_hpc.report import DIGITS, DIGITS_P, Table
+from rc_hpc.report import DIGITS, DIGITS_P, Table, collect
 
 if TYPE_CHECKING:
     from rc_hpc.store.designs import DesignFile
@@ -54,11 +54,7 @@ def tables(found: DesignFile, names=NAMES) -> list[Table]:
         return "Rows by status, with the first of each; unused structures are ok rows, too (counts exact)", ceilings.by_status(found.status)
 
     makers = dict(zip(NAMES, (verdict, candidates, held_out, paired, phantoms, cameras, status), strict=True))
-    made = []
-    for name in names:
-        caption, frame = makers[name]()
-        made.append(Table(name, f"{caption}.", frame))
-    return made
+    return collect(makers, names)
 
 
 def _conditions(found: DesignFile) -> str:
