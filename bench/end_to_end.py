@@ -19,7 +19,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from bench.common import ROOT, clocked, evaluation_ids, shared_folder
+from bench.common import ROOT, clocked, evaluation_ids, load_cells, shared_folder
 
 
 def child_environment() -> dict[str, str]:
@@ -43,6 +43,17 @@ def command(module: str, source: str, output: Path, stages: Path | None = None, 
     """Command line of a census or pack, plain or under the stopwatch."""
     head = ["-m", f"rc_hpc.{module}"] if stages is None else ["-m", "bench.stages", str(stages), module]
     return [sys.executable, *head, source, "-o", str(output), "--overwrite", "--progress", "none", *more]
+
+
+def pack_each(folder: Path, every: int, prototypes: bool) -> tuple[Path, str, int]:
+    """Pack each `every`-th evaluation structure, else prototype, into a folder: the file, the set's name, and how many."""
+    shared = None if prototypes else shared_folder()
+    ids = (evaluation_ids(shared) if shared else [cell.id for cell in load_cells(prototypes=True)[1]])[::every]
+    (folder / "ids.txt").write_text("\n".join(ids), encoding="utf-8")
+    source = str(shared / "data" / "e3" / "structures.json") if shared else "prototypes"
+    packed = folder / "packed.h5"
+    run(command("pack", source, packed, more=("--ids", str(folder / "ids.txt"))))
+    return packed, "e3 evaluation" if shared else "prototypes", len(ids)
 
 
 def true_cells(packed: Path) -> dict:

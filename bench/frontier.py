@@ -11,8 +11,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from bench.common import evaluation_ids, load_cells, shared_folder
-from bench.end_to_end import command, run
+from bench.end_to_end import command, pack_each, run
 
 #: 20 tolerances, Å, through the two that the released study reads at.
 DELTAS = (0.001, 0.002, 0.003, 0.005, 0.007, 0.01, 0.015, 0.02, 0.03, 0.04, 0.05, 0.07, 0.1, 0.12, 0.15, 0.2, 0.25, 0.3, 0.4, 0.5)
@@ -29,12 +28,7 @@ def measure(rounds: int = 3, every: int = 1, prototypes: bool = False) -> dict:
     """
     folder = Path(tempfile.mkdtemp(prefix="rc-bench-"))
     try:
-        shared = None if prototypes else shared_folder()
-        ids = evaluation_ids(shared) if shared else [cell.id for cell in load_cells(prototypes=True)[1]]
-        (folder / "ids.txt").write_text("\n".join(ids[::every]), encoding="utf-8")
-        packed = folder / "packed.h5"
-        source = str(shared / "data" / "e3" / "structures.json") if shared else "prototypes"
-        run(command("pack", source, packed, more=("--ids", str(folder / "ids.txt"))))
+        packed, name, n = pack_each(folder, every, prototypes)
         deltas = ("--deltas", ",".join(map(str, DELTAS)))
         found = []
         for _ in range(rounds):
@@ -46,6 +40,6 @@ def measure(rounds: int = 3, every: int = 1, prototypes: bool = False) -> dict:
                 one[subsets] = {"census": run(census), "frontier": run(frontier)}
             found.append(one)
         nothing = run([sys.executable, "-c", "import rc_hpc.drivers.census, rc_hpc.drivers.warm, pandas"])
-        return {"set": "e3 evaluation" if shared else "prototypes", "structures": len(ids[::every]), "deltas": DELTAS, "start": nothing, "rounds": found}
+        return {"set": name, "structures": n, "deltas": DELTAS, "start": nothing, "rounds": found}
     finally:
         shutil.rmtree(folder, ignore_errors=True)
