@@ -54,7 +54,8 @@ def environment() -> dict:
         "cores": os.cpu_count(),
         "load": [round(value, 2) for value in os.getloadavg()],
         "system": f"{platform.system()} {platform.machine()}",
-        "versions": {"python": platform.python_version(), "rc_hpc": rc_hpc.__version__} | _versions(),
+        "versions": {"python": platform.python_version(), "rc_hpc": rc_hpc.__version__}
+        | _versions(),
     }
 
 
@@ -82,7 +83,10 @@ def write_record(name: str, arguments: dict, results: dict, folder: Path = RECOR
     folder.mkdir(parents=True, exist_ok=True)
     machine = environment()
     path = folder / f"{name}.json"
-    path.write_text(_rows_on_lines({"name": name, **machine, "arguments": arguments, **results}), encoding="utf-8")
+    path.write_text(
+        _rows_on_lines({"name": name, **machine, "arguments": arguments, **results}),
+        encoding="utf-8",
+    )
     return path
 
 
@@ -94,7 +98,7 @@ def _rows_on_lines(record: dict) -> str:
             text = "[\n  " + ",\n  ".join(json.dumps(row) for row in value) + "\n ]"
         else:
             text = json.dumps(value)
-        fields.append(f' {json.dumps(key)}: {text}')
+        fields.append(f" {json.dumps(key)}: {text}")
     return "{\n" + ",\n".join(fields) + "\n}\n"
 
 
@@ -110,7 +114,9 @@ def evaluation_ids(shared: Path) -> list[str]:
         return [json.loads(line)["material_id"] for line in lines]
 
 
-def load_cells(every: int = 1, limit: int | None = None, prototypes: bool = False) -> tuple[str, list[Cell]]:
+def load_cells(
+    every: int = 1, limit: int | None = None, prototypes: bool = False
+) -> tuple[str, list[Cell]]:
     """Conventional cells of the evaluation structures, or of the prototypes where there are none.
 
     Parameters
@@ -157,7 +163,9 @@ def load_cells(every: int = 1, limit: int | None = None, prototypes: bool = Fals
 
 def all_subsets(n_views: int) -> tuple[tuple[int, ...], ...]:
     """Every subset of two or more of the cameras."""
-    return tuple(subset for size in range(2, n_views + 1) for subset in combinations(range(n_views), size))
+    return tuple(
+        subset for size in range(2, n_views + 1) for subset in combinations(range(n_views), size)
+    )
 
 
 def twin():

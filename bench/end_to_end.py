@@ -34,21 +34,44 @@ def child_environment() -> dict[str, str]:
 def run(command: list[str]) -> dict:
     """CPU (all processes) and wall seconds of one command."""
     before, start = resource.getrusage(resource.RUSAGE_CHILDREN), time.perf_counter()
-    subprocess.run(command, check=True, cwd=ROOT, env=child_environment(), stdout=subprocess.DEVNULL)
+    subprocess.run(
+        command, check=True, cwd=ROOT, env=child_environment(), stdout=subprocess.DEVNULL
+    )
     wall, after = time.perf_counter() - start, resource.getrusage(resource.RUSAGE_CHILDREN)
-    return {"cpu_s": after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime, "wall_s": wall}
+    return {
+        "cpu_s": after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime,
+        "wall_s": wall,
+    }
 
 
-def command(module: str, source: str, output: Path, stages: Path | None = None, more: tuple[str, ...] = ()) -> list[str]:
+def command(
+    module: str, source: str, output: Path, stages: Path | None = None, more: tuple[str, ...] = ()
+) -> list[str]:
     """Command line of a census or pack, plain or under the stopwatch."""
-    head = ["-m", f"rc_hpc.{module}"] if stages is None else ["-m", "bench.stages", str(stages), module]
-    return [sys.executable, *head, source, "-o", str(output), "--overwrite", "--progress", "none", *more]
+    head = (
+        ["-m", f"rc_hpc.{module}"]
+        if stages is None
+        else ["-m", "bench.stages", str(stages), module]
+    )
+    return [
+        sys.executable,
+        *head,
+        source,
+        "-o",
+        str(output),
+        "--overwrite",
+        "--progress",
+        "none",
+        *more,
+    ]
 
 
 def pack_each(folder: Path, every: int, prototypes: bool) -> tuple[Path, str, int]:
     """Pack each `every`-th evaluation structure, else prototype, into a folder: the file, the set's name, and how many."""
     shared = None if prototypes else shared_folder()
-    ids = (evaluation_ids(shared) if shared else [cell.id for cell in load_cells(prototypes=True)[1]])[::every]
+    ids = (
+        evaluation_ids(shared) if shared else [cell.id for cell in load_cells(prototypes=True)[1]]
+    )[::every]
     (folder / "ids.txt").write_text("\n".join(ids), encoding="utf-8")
     source = str(shared / "data" / "e3" / "structures.json") if shared else "prototypes"
     packed = folder / "packed.h5"
@@ -68,18 +91,24 @@ def true_cells(packed: Path) -> dict:
     calls = 0
     with PackedReader(packed) as reader:
         batch, children = reader.rows(0, len(reader))
-    bounds = np.searchsorted(children["atoms"]["structure"], np.arange(len(batch["structures/id"]) + 1))
+    bounds = np.searchsorted(
+        children["atoms"]["structure"], np.arange(len(batch["structures/id"]) + 1)
+    )
     for row in np.flatnonzero(batch["structures/status"] == 0):
         atoms = slice(bounds[row], bounds[row + 1])
         lattice = batch["structures/lattice"][row]
         frac = np.mod(children["atoms"]["position"][atoms] @ np.linalg.inv(lattice), 1.0)
         cell = (lattice, frac, children["atoms"]["number"][atoms])
-        (one_cpu, one_wall), _ = clocked(lambda cell=cell: spglib.get_symmetry_dataset(cell, TAU, ANGLE_TOLERANCE))
+        (one_cpu, one_wall), _ = clocked(
+            lambda cell=cell: spglib.get_symmetry_dataset(cell, TAU, ANGLE_TOLERANCE)
+        )
         cpu, wall, calls = cpu + one_cpu, wall + one_wall, calls + 1
     return {"cpu_s": cpu, "wall_s": wall, "calls": calls}
 
 
-def packed_file(given: Path | None, folder: Path, evaluation: bool) -> tuple[str, Path, str, tuple[str, ...]]:
+def packed_file(
+    given: Path | None, folder: Path, evaluation: bool
+) -> tuple[str, Path, str, tuple[str, ...]]:
     """What is measured: its name, a packed file, the source it is packed from, options for that."""
     shared = shared_folder()
     more: tuple[str, ...] = ()
@@ -112,12 +141,18 @@ def measure(rounds: int = 3, packed: Path | None = None, evaluation: bool = Fals
         stages = folder / "stages.json"
         results = {"set": name, "pack": None, "rounds": []}
         if source:
-            results["pack"] = run(command("pack", source, packed, stages, more)) | json.loads(stages.read_text())
+            results["pack"] = run(command("pack", source, packed, stages, more)) | json.loads(
+                stages.read_text()
+            )
         run(command("census", str(packed), folder / "census.h5"))  # compiles where that is due
         for _ in range(rounds):
             plain = run(command("census", str(packed), folder / "census.h5"))
-            watched = run(command("census", str(packed), folder / "census.h5", stages)) | json.loads(stages.read_text())
-            results["rounds"].append({"plain": plain, "watched": watched, "true_cells": true_cells(packed)})
+            watched = run(
+                command("census", str(packed), folder / "census.h5", stages)
+            ) | json.loads(stages.read_text())
+            results["rounds"].append(
+                {"plain": plain, "watched": watched, "true_cells": true_cells(packed)}
+            )
         return results
     finally:
         shutil.rmtree(folder, ignore_errors=True)

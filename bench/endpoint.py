@@ -31,7 +31,18 @@ def endpoint(folder: Path, slots: int, latency_s: float, refuse: bool):
     port = folder / "port"
     port.unlink(missing_ok=True)
     more = ["--refuse"] if refuse else []
-    stub = subprocess.Popen([sys.executable, ROOT / "tests" / "vlm_stub.py", port, "--slots", str(slots), "--latency", str(latency_s), *more])
+    stub = subprocess.Popen(
+        [
+            sys.executable,
+            ROOT / "tests" / "vlm_stub.py",
+            port,
+            "--slots",
+            str(slots),
+            "--latency",
+            str(latency_s),
+            *more,
+        ]
+    )
     try:
         while not port.exists():
             time.sleep(0.02)
@@ -47,7 +58,14 @@ def resident_mib() -> float:
         return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE") / 2**20
 
 
-def measure(rounds: int = 2, replies: int = 960, slots: int = 16, latency_s: float = 0.5, concurrency: int = 64, picture_bytes: int = 100_000) -> dict:
+def measure(
+    rounds: int = 2,
+    replies: int = 960,
+    slots: int = 16,
+    latency_s: float = 0.5,
+    concurrency: int = 64,
+    picture_bytes: int = 100_000,
+) -> dict:
     """Rounds of every kind.
 
     Parameters
@@ -70,8 +88,28 @@ def measure(rounds: int = 2, replies: int = 960, slots: int = 16, latency_s: flo
                 with endpoint(folder, slots, latency_s, kind == "refuses") as url:
                     memory: list[float] = []
                     run = _bare if kind == "bare" else _own
-                    (cpu, wall), facts = clocked(lambda: asyncio.run(run(url, questions, replies, concurrency if kind != "bare" else slots, memory, folder)))
-                runs.append({"kind": kind, "cpu_s": cpu, "wall_s": wall, "replies_per_s": replies / wall, "resident_mib": [round(value, 1) for value in memory], **facts})
+                    (cpu, wall), facts = clocked(
+                        lambda: asyncio.run(
+                            run(
+                                url,
+                                questions,
+                                replies,
+                                concurrency if kind != "bare" else slots,
+                                memory,
+                                folder,
+                            )
+                        )
+                    )
+                runs.append(
+                    {
+                        "kind": kind,
+                        "cpu_s": cpu,
+                        "wall_s": wall,
+                        "replies_per_s": replies / wall,
+                        "resident_mib": [round(value, 1) for value in memory],
+                        **facts,
+                    }
+                )
         return {"limit_per_s": slots / latency_s, "runs": runs}
     finally:
         shutil.rmtree(folder, ignore_errors=True)
@@ -92,17 +130,30 @@ def _questions(folder: Path, n: int, picture_bytes: int) -> list:
     return found
 
 
-async def _bare(url: str, questions: list, replies: int, concurrency: int, memory: list[float], folder: Path) -> dict:
+async def _bare(
+    url: str, questions: list, replies: int, concurrency: int, memory: list[float], folder: Path
+) -> dict:
     import aiohttp
 
     from rc_hpc.models.vlm.endpoints import OPENAI
 
     left = iter(range(replies))
-    bodies = [OPENAI.body({"model": "m"}, question.prompt, [OPENAI.picture(picture.path.read_bytes()) for picture in question.pictures]) for question in questions[:8]]
+    bodies = [
+        OPENAI.body(
+            {"model": "m"},
+            question.prompt,
+            [OPENAI.picture(picture.path.read_bytes()) for picture in question.pictures],
+        )
+        for question in questions[:8]
+    ]
 
     async def work(session) -> None:
         for number in left:
-            async with session.post(f"{url}/chat/completions", data=io.BytesIO(bodies[number % 8]), headers={"Content-Type": "application/json"}) as answer:
+            async with session.post(
+                f"{url}/chat/completions",
+                data=io.BytesIO(bodies[number % 8]),
+                headers={"Content-Type": "application/json"},
+            ) as answer:
                 await answer.read()
 
     async with aiohttp.ClientSession() as session:
@@ -110,7 +161,9 @@ async def _bare(url: str, questions: list, replies: int, concurrency: int, memor
     return {}
 
 
-async def _own(url: str, questions: list, replies: int, concurrency: int, memory: list[float], folder: Path) -> dict:
+async def _own(
+    url: str, questions: list, replies: int, concurrency: int, memory: list[float], folder: Path
+) -> dict:
     from rc_hpc.models.vlm.client import Client, Patience
     from rc_hpc.models.vlm.endpoints import OPENAI
     from rc_hpc.models.vlm.journal import Journal
@@ -127,7 +180,14 @@ async def _own(url: str, questions: list, replies: int, concurrency: int, memory
             memory.append(resident_mib())
 
     wanted = list(requests(questions, 3, parameters))[:replies]
-    tally = await run(wanted, concurrency, lambda halted: Client(OPENAI, url, None, parameters, limiter, Patience(), halted), journal, Terms(), tell=tell)
+    tally = await run(
+        wanted,
+        concurrency,
+        lambda halted: Client(OPENAI, url, None, parameters, limiter, Patience(), halted),
+        journal,
+        Terms(),
+        tell=tell,
+    )
     await journal.close()
     if tally.problem is not None or tally.done != replies or tally.failed:
         raise SystemExit(f"the run went wrong: {tally}")

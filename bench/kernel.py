@@ -21,7 +21,13 @@ VARIANTS = {
 TWIN_DELTAS = (0.01, 0.15)
 
 
-def measure(every: int = 5, limit: int | None = None, rounds: int = 2, repeats: int = 5, prototypes: bool = False) -> dict:
+def measure(
+    every: int = 5,
+    limit: int | None = None,
+    rounds: int = 2,
+    repeats: int = 5,
+    prototypes: bool = False,
+) -> dict:
     """Time the twin and the kernel on the same cells.
 
     Parameters
@@ -53,7 +59,9 @@ def measure(every: int = 5, limit: int | None = None, rounds: int = 2, repeats: 
 
     def call_twin(cell: Cell, delta: float):
         for subset in subsets:
-            naive.released_reconstruct(cell.positions, cell.numbers, [protocol.rotations[v] for v in subset], delta)
+            naive.released_reconstruct(
+                cell.positions, cell.numbers, [protocol.rotations[v] for v in subset], delta
+            )
 
     def call_kernel(cell: Cell, key: str):
         delta, delta_max, *_ = VARIANTS[key]
@@ -65,18 +73,24 @@ def measure(every: int = 5, limit: int | None = None, rounds: int = 2, repeats: 
             call_kernel(cell, key)
     rows = [
         {
-            "id": cell.id, "n_atoms": len(cell.numbers),
+            "id": cell.id,
+            "n_atoms": len(cell.numbers),
             "candidates": int(call_kernel(cell, "delta 0.01, horizon 0.01").candidates.gap.size),
-            "twin": {str(delta): [] for delta in TWIN_DELTAS}, "kernel": {key: [] for key in VARIANTS},
+            "twin": {str(delta): [] for delta in TWIN_DELTAS},
+            "kernel": {key: [] for key in VARIANTS},
         }
         for cell in cells
     ]
     for _ in range(rounds):
         for cell, row in zip(cells, rows, strict=True):
             for delta in TWIN_DELTAS:
-                row["twin"][str(delta)].append(clocked(lambda cell=cell, delta=delta: call_twin(cell, delta))[0])
+                row["twin"][str(delta)].append(
+                    clocked(lambda cell=cell, delta=delta: call_twin(cell, delta))[0]
+                )
             for key in VARIANTS:
                 for _ in range(repeats):
-                    row["kernel"][key].append(clocked(lambda cell=cell, key=key: call_kernel(cell, key))[0])
+                    row["kernel"][key].append(
+                        clocked(lambda cell=cell, key=key: call_kernel(cell, key))[0]
+                    )
     compared = {key: str(delta) for key, (delta, *_) in VARIANTS.items()}
     return {"set": name, "subsets": len(subsets), "compared": compared, "structures": rows}

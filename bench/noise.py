@@ -24,7 +24,11 @@ READINGS = {
     "record": ("--rules", "record"),
 }
 #: What a reading consists of; the rest is the command's.
-PARTS = (*list(NOISE)[:list(NOISE).index("open the run")], f"{SPGLIB} in label", f"{SPGLIB} in label: statistical test")
+PARTS = (
+    *list(NOISE)[: list(NOISE).index("open the run")],
+    f"{SPGLIB} in label",
+    f"{SPGLIB} in label: statistical test",
+)
 
 
 def measure(rounds: int = 2, every: int = 7, prototypes: bool = False) -> dict:
@@ -39,18 +43,47 @@ def measure(rounds: int = 2, every: int = 7, prototypes: bool = False) -> dict:
     try:
         packed, name, n = pack_each(folder, every, prototypes)
         stages = folder / "stages.json"
-        axes = ("--protocols", ",".join(PROTOCOLS), "--sigmas", ",".join(map(str, SIGMAS)), "--seeds", str(SEEDS))
+        axes = (
+            "--protocols",
+            ",".join(PROTOCOLS),
+            "--sigmas",
+            ",".join(map(str, SIGMAS)),
+            "--seeds",
+            str(SEEDS),
+        )
         found = []
         for _ in range(rounds):
             one = {}
             for reading, options in READINGS.items():
-                run([sys.executable, "-m", "bench.stages", str(stages), "sweep", "noise", str(packed), "-o", str(folder / "noise.h5"),
-                     "--overwrite", "--progress", "none", *axes, *options])
+                run(
+                    [
+                        sys.executable,
+                        "-m",
+                        "bench.stages",
+                        str(stages),
+                        "sweep",
+                        "noise",
+                        str(packed),
+                        "-o",
+                        str(folder / "noise.h5"),
+                        "--overwrite",
+                        "--progress",
+                        "none",
+                        *axes,
+                        *options,
+                    ]
+                )
                 one[reading] = json.loads(stages.read_text())
             found.append(one)
         return {
-            "set": name, "structures": n, "pictures": n * len(PROTOCOLS) * len(SIGMAS) * SEEDS,
-            "protocols": PROTOCOLS, "sigmas": SIGMAS, "seeds": SEEDS, "parts": PARTS, "rounds": found,
+            "set": name,
+            "structures": n,
+            "pictures": n * len(PROTOCOLS) * len(SIGMAS) * SEEDS,
+            "protocols": PROTOCOLS,
+            "sigmas": SIGMAS,
+            "seeds": SEEDS,
+            "parts": PARTS,
+            "rounds": found,
         }
     finally:
         shutil.rmtree(folder, ignore_errors=True)

@@ -25,8 +25,13 @@ def mpiexec() -> str:
     return found
 
 
-def measure(rounds: int = 3, counts: tuple[int, ...] = (1, 2), packed: Path | None = None, evaluation: bool = False,
-            label_every: bool = False) -> dict:
+def measure(
+    rounds: int = 3,
+    counts: tuple[int, ...] = (1, 2),
+    packed: Path | None = None,
+    evaluation: bool = False,
+    label_every: bool = False,
+) -> dict:
     """Rounds of the census by each number of ranks; parameters as in `end_to_end.measure`.
 
     Parameters
@@ -40,14 +45,23 @@ def measure(rounds: int = 3, counts: tuple[int, ...] = (1, 2), packed: Path | No
         if source:
             run(command("pack", source, packed, None, more))
         launcher, stages, output = mpiexec(), folder / "stages.json", folder / "census.h5"
-        run([launcher, "-n", "1", *command("census", str(packed), output)])  # compiles where that is due
+        run(
+            [launcher, "-n", "1", *command("census", str(packed), output)]
+        )  # compiles where that is due
         census = ("--label-every",) if label_every else ()
         rows = []
         for number in range(rounds):
             for count in counts if number % 2 == 0 else reversed(counts):
                 launched = [launcher, "-n", str(count)]
-                row = {"ranks": count, "plain": run([*launched, *command("census", str(packed), output, None, census)])}
-                row["watched"] = run([*launched, *command("census", str(packed), output, stages, census)])
+                row = {
+                    "ranks": count,
+                    "plain": run(
+                        [*launched, *command("census", str(packed), output, None, census)]
+                    ),
+                }
+                row["watched"] = run(
+                    [*launched, *command("census", str(packed), output, stages, census)]
+                )
                 row["whole"] = json.loads(stages.read_text())["whole"]
                 rows.append(row)
         return {"set": name, "runs": rows}

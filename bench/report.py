@@ -30,30 +30,68 @@ def kernel(record: dict) -> str:
     """Ratios of the twin's time to the kernel's: in all, and by size of the cell."""
     structures = record["structures"]
     n_atoms = np.array([row["n_atoms"] for row in structures])
-    twins = {delta: np.array([median(row["twin"][delta]) for row in structures]) for delta in structures[0]["twin"]}
+    twins = {
+        delta: np.array([median(row["twin"][delta]) for row in structures])
+        for delta in structures[0]["twin"]
+    }
     total, by_size = [], []
     for name, delta in record["compared"].items():
         twin = twins[delta]
         own = np.array([median(row["kernel"][name]) for row in structures])
         ratio, wall = twin.sum(axis=0) / own.sum(axis=0)
         each = 1e3 * own[:, 0]
-        total.append([name, f"{1e3 * twin[:, 0].mean():.1f}", f"{each.mean():.3f}", f"{np.median(each):.3f}",
-                      f"{each.max():.2f}", f"{ratio:.0f}", f"{wall:.0f}"])
+        total.append(
+            [
+                name,
+                f"{1e3 * twin[:, 0].mean():.1f}",
+                f"{each.mean():.3f}",
+                f"{np.median(each):.3f}",
+                f"{each.max():.2f}",
+                f"{ratio:.0f}",
+                f"{wall:.0f}",
+            ]
+        )
         low = 0
         for high in BINS:
             inside = (n_atoms > low) & (n_atoms <= high)
             if inside.any():
                 label = f"{low + 1} to {high}" if high < BINS[-1] else f"over {low}"
-                by_size.append([name, label, inside.sum(), f"{1e3 * twin[inside, 0].mean():.1f}", f"{each[inside].mean():.3f}",
-                                f"{twin[inside, 0].sum() / own[inside, 0].sum():.0f}"])
+                by_size.append(
+                    [
+                        name,
+                        label,
+                        inside.sum(),
+                        f"{1e3 * twin[inside, 0].mean():.1f}",
+                        f"{each[inside].mean():.3f}",
+                        f"{twin[inside, 0].sum() / own[inside, 0].sum():.0f}",
+                    ]
+                )
             low = high
-    head = (f"{len(structures)} structures ({record['set']}, each {record['arguments']['every']}.), {record['subsets']} view subsets, "
-            f"{n_atoms.min()} to {n_atoms.max()} atoms; medians of the rounds, warm, milliseconds of CPU per structure.")
-    return "\n\n".join((
-        head,
-        table(total, ["kernel", "twin, mean", "kernel, mean", "kernel, median", "kernel, largest", "CPU ratio", "wall ratio"]),
-        table(by_size, ["kernel", "atoms", "structures", "twin, mean", "kernel, mean", "CPU ratio"]),
-    ))
+    head = (
+        f"{len(structures)} structures ({record['set']}, each {record['arguments']['every']}.), {record['subsets']} view subsets, "
+        f"{n_atoms.min()} to {n_atoms.max()} atoms; medians of the rounds, warm, milliseconds of CPU per structure."
+    )
+    return "\n\n".join(
+        (
+            head,
+            table(
+                total,
+                [
+                    "kernel",
+                    "twin, mean",
+                    "kernel, mean",
+                    "kernel, median",
+                    "kernel, largest",
+                    "CPU ratio",
+                    "wall ratio",
+                ],
+            ),
+            table(
+                by_size,
+                ["kernel", "atoms", "structures", "twin, mean", "kernel, mean", "CPU ratio"],
+            ),
+        )
+    )
 
 
 def _stages(runs: list[dict]) -> str:
@@ -64,7 +102,10 @@ def _stages(runs: list[dict]) -> str:
             found[row["stage"]].append([row["cpu_s"], row["wall_s"], row["calls"]])
     rows = [[name, *np.median(values, axis=0)] for name, values in found.items()]
     whole = sum(row[1] for row in rows)
-    rows = [[name, f"{cpu:.3f}", f"{100 * cpu / whole:.1f}", f"{wall:.3f}", f"{calls:.0f}"] for name, cpu, wall, calls in sorted(rows, key=lambda row: -row[1])]
+    rows = [
+        [name, f"{cpu:.3f}", f"{100 * cpu / whole:.1f}", f"{wall:.3f}", f"{calls:.0f}"]
+        for name, cpu, wall, calls in sorted(rows, key=lambda row: -row[1])
+    ]
     return table(rows, ["stage", "CPU s", "% of CPU", "wall s", "calls"])
 
 
@@ -85,12 +126,30 @@ def end_to_end(record: dict) -> str:
         whole["command, plain"] = np.array([one["plain"]["cpu_s"], one["plain"]["wall_s"]])
         for name, times in whole.items():
             rows[name].append([*times, *(times / made), *(times / (made + true))])
-    names = {"batches": "batches alone", "run": "packed file to merged census", "command": "whole command, under the stopwatch",
-             "command, plain": "whole command, plain"}
-    lines = [[names[name], *(f"{value:.2f}" for value in np.median(values, axis=0))] for name, values in rows.items()]
+    names = {
+        "batches": "batches alone",
+        "run": "packed file to merged census",
+        "command": "whole command, under the stopwatch",
+        "command, plain": "whole command, plain",
+    }
+    lines = [
+        [names[name], *(f"{value:.2f}" for value in np.median(values, axis=0))]
+        for name, values in rows.items()
+    ]
     parts += [
         "Against spglib: of the calls made (the true cell's label comes packed), and of every distinct reconstruction once.",
-        table(lines, ["census", "CPU s", "wall s", "/ calls made, CPU", "wall", "/ every distinct one, CPU", "wall"]),
+        table(
+            lines,
+            [
+                "census",
+                "CPU s",
+                "wall s",
+                "/ calls made, CPU",
+                "wall",
+                "/ every distinct one, CPU",
+                "wall",
+            ],
+        ),
     ]
     return "\n\n".join(parts)
 
@@ -100,18 +159,40 @@ def ranks(record: dict) -> str:
     counts = sorted({run["ranks"] for run in record["runs"]})
     found = {
         count: {
-            "whole command": median([[run["plain"]["cpu_s"], run["plain"]["wall_s"]] for run in record["runs"] if run["ranks"] == count]),
-            "packed file to merged census": median([run["whole"]["run"] for run in record["runs"] if run["ranks"] == count]),
-            "batches alone": median([run["whole"]["batches"] for run in record["runs"] if run["ranks"] == count]),
+            "whole command": median(
+                [
+                    [run["plain"]["cpu_s"], run["plain"]["wall_s"]]
+                    for run in record["runs"]
+                    if run["ranks"] == count
+                ]
+            ),
+            "packed file to merged census": median(
+                [run["whole"]["run"] for run in record["runs"] if run["ranks"] == count]
+            ),
+            "batches alone": median(
+                [run["whole"]["batches"] for run in record["runs"] if run["ranks"] == count]
+            ),
         }
         for count in counts
     }
     rows = [
-        [what, count, f"{times[0]:.2f}" if what == "whole command" else f"{times[0]:.2f} (rank 0)", f"{times[1]:.2f}",
-         f"{found[counts[0]][what][1] / times[1]:.2f}"]
-        for what in found[counts[0]] for count in counts for times in [found[count][what]]
+        [
+            what,
+            count,
+            f"{times[0]:.2f}" if what == "whole command" else f"{times[0]:.2f} (rank 0)",
+            f"{times[1]:.2f}",
+            f"{found[counts[0]][what][1] / times[1]:.2f}",
+        ]
+        for what in found[counts[0]]
+        for count in counts
+        for times in [found[count][what]]
     ]
-    return "\n\n".join((f"Structures: {record['set']}; medians.", table(rows, ["census", "ranks", "CPU s", "wall s", "speed-up"])))
+    return "\n\n".join(
+        (
+            f"Structures: {record['set']}; medians.",
+            table(rows, ["census", "ranks", "CPU s", "wall s", "speed-up"]),
+        )
+    )
 
 
 def scaling(record: dict) -> str:
@@ -124,14 +205,38 @@ def scaling(record: dict) -> str:
         one = runs[0]
         memory = np.median([row["peak_bytes"] - row["before_bytes"] for row in runs])
         medians.append((size, cpu, one["candidates"]))
-        rows.append([f"{size}", f"{cpu:.2f}", f"{wall:.2f}", one["candidates"], f"{1e6 * cpu / one['candidates']:.2f}",
-                     f"{memory / 2**20:.0f}", f"{memory / size:.0f}", f"{memory / one['candidates']:.0f}"])
-    text = table(rows, ["atoms", "CPU s", "wall s", "candidates", "µs a candidate", "memory MiB", "bytes an atom", "bytes a candidate"])
+        rows.append(
+            [
+                f"{size}",
+                f"{cpu:.2f}",
+                f"{wall:.2f}",
+                one["candidates"],
+                f"{1e6 * cpu / one['candidates']:.2f}",
+                f"{memory / 2**20:.0f}",
+                f"{memory / size:.0f}",
+                f"{memory / one['candidates']:.0f}",
+            ]
+        )
+    text = table(
+        rows,
+        [
+            "atoms",
+            "CPU s",
+            "wall s",
+            "candidates",
+            "µs a candidate",
+            "memory MiB",
+            "bytes an atom",
+            "bytes a candidate",
+        ],
+    )
     (n_a, t_a, c_a), (n_b, t_b, c_b) = medians[0], medians[-1]
     if n_a != n_b:
         steps = math.log(n_b / n_a)
-        text += (f"\n\nExponents between {n_a} and {n_b} atoms: CPU {math.log(t_b / t_a) / steps:.2f}, "
-                 f"candidates {math.log(c_b / c_a) / steps:.2f}.")
+        text += (
+            f"\n\nExponents between {n_a} and {n_b} atoms: CPU {math.log(t_b / t_a) / steps:.2f}, "
+            f"candidates {math.log(c_b / c_a) / steps:.2f}."
+        )
     return text
 
 
@@ -140,11 +245,44 @@ def frontier(record: dict) -> str:
     rows = []
     start = [record["start"]["cpu_s"], record["start"]["wall_s"]]
     for subsets in record["rounds"][0]:
-        times = {name: median([[one[subsets][name]["cpu_s"], one[subsets][name]["wall_s"]] for one in record["rounds"]]) for name in ("census", "frontier")}
-        ratio, bare = times["frontier"] / times["census"], (times["frontier"] - start) / (times["census"] - start)
-        rows.append([subsets, *(f"{times[name][0]:.2f}" for name in times), f"{ratio[0]:.2f}", f"{ratio[1]:.2f}", f"{bare[0]:.2f}"])
+        times = {
+            name: median(
+                [
+                    [one[subsets][name]["cpu_s"], one[subsets][name]["wall_s"]]
+                    for one in record["rounds"]
+                ]
+            )
+            for name in ("census", "frontier")
+        }
+        ratio, bare = (
+            times["frontier"] / times["census"],
+            (times["frontier"] - start) / (times["census"] - start),
+        )
+        rows.append(
+            [
+                subsets,
+                *(f"{times[name][0]:.2f}" for name in times),
+                f"{ratio[0]:.2f}",
+                f"{ratio[1]:.2f}",
+                f"{bare[0]:.2f}",
+            ]
+        )
     head = f"{record['structures']} structures ({record['set']}), {len(record['deltas'])} deltas, default reading, one rank; medians of {len(record['rounds'])} rounds."
-    return head + "\n\n" + table(rows, ["subsets", "census, CPU s", "frontier, CPU s", "CPU ratio", "wall ratio", "CPU ratio without start"])
+    return (
+        head
+        + "\n\n"
+        + table(
+            rows,
+            [
+                "subsets",
+                "census, CPU s",
+                "frontier, CPU s",
+                "CPU ratio",
+                "wall ratio",
+                "CPU ratio without start",
+            ],
+        )
+    )
 
 
 def noise(record: dict) -> str:
@@ -155,43 +293,103 @@ def noise(record: dict) -> str:
         for arm, run in one.items():
             for row in run["stages"]:
                 times[arm][row["stage"]].append(row["cpu_s"])
-    medians = {arm: {stage: statistics.median(values) for stage, values in found.items()} for arm, found in times.items()}
+    medians = {
+        arm: {stage: statistics.median(values) for stage, values in found.items()}
+        for arm, found in times.items()
+    }
     # What each reading costs, without what the command costs whatever it reads.
-    parts = [stage for stage in record["parts"] if any(stage in found for found in medians.values())]
+    parts = [
+        stage for stage in record["parts"] if any(stage in found for found in medians.values())
+    ]
     wholes = {arm: sum(found.get(stage, 0.0) for stage in parts) for arm, found in medians.items()}
-    rows = [[stage, *(f"{100 * medians[arm].get(stage, 0.0) / wholes[arm]:.1f}" for arm in arms)] for stage in parts]
-    rows.append(["all of these, CPU ms a picture set", *(f"{1e3 * wholes[arm] / record['pictures']:.2f}" for arm in arms)])
-    head = (f"{record['structures']} structures ({record['set']}, each {record['arguments']['every']}.), {record['pictures']} sets of pictures "
-            f"({', '.join(record['protocols'])}; sigma {', '.join(f'{s:g}' for s in record['sigmas'])} Å; {record['seeds']} seeds); "
-            f"per cent of the CPU time of a reading, medians of {len(record['rounds'])} rounds.")
+    rows = [
+        [stage, *(f"{100 * medians[arm].get(stage, 0.0) / wholes[arm]:.1f}" for arm in arms)]
+        for stage in parts
+    ]
+    rows.append(
+        [
+            "all of these, CPU ms a picture set",
+            *(f"{1e3 * wholes[arm] / record['pictures']:.2f}" for arm in arms),
+        ]
+    )
+    head = (
+        f"{record['structures']} structures ({record['set']}, each {record['arguments']['every']}.), {record['pictures']} sets of pictures "
+        f"({', '.join(record['protocols'])}; sigma {', '.join(f'{s:g}' for s in record['sigmas'])} Å; {record['seeds']} seeds); "
+        f"per cent of the CPU time of a reading, medians of {len(record['rounds'])} rounds."
+    )
     return "\n\n".join((head, table(rows, ["part", *arms])))
 
 
 def endpoint(record: dict) -> str:
     """Replies a second by kind of client, against the endpoint's limit, and memory as they come in."""
-    names = {"bare": "bare loop, as many at once as the endpoint bears", "waits": "rc_hpc, excess requests wait", "refuses": "rc_hpc, excess requests get 429"}
+    names = {
+        "bare": "bare loop, as many at once as the endpoint bears",
+        "waits": "rc_hpc, excess requests wait",
+        "refuses": "rc_hpc, excess requests get 429",
+    }
     rows = []
     for kind, name in names.items():
         runs = [run for run in record["runs"] if run["kind"] == kind]
         rate = float(np.median([run["replies_per_s"] for run in runs]))
-        memory = ["", "", ""] if kind == "bare" else [" ".join(f"{run['resident_mib'][at]:.0f}" for run in runs) for at in (1, 5, -1)]
-        rows.append([name, f"{rate:.1f}", f"{rate / record['limit_per_s']:.3f}", f"{1e3 * np.median([run['cpu_s'] for run in runs]) / record['arguments']['replies']:.1f}", *memory])
+        memory = (
+            ["", "", ""]
+            if kind == "bare"
+            else [" ".join(f"{run['resident_mib'][at]:.0f}" for run in runs) for at in (1, 5, -1)]
+        )
+        rows.append(
+            [
+                name,
+                f"{rate:.1f}",
+                f"{rate / record['limit_per_s']:.3f}",
+                f"{1e3 * np.median([run['cpu_s'] for run in runs]) / record['arguments']['replies']:.1f}",
+                *memory,
+            ]
+        )
     head = f"The endpoint's limit is {record['limit_per_s']:.0f} replies a second; {record['arguments']['replies']} replies a round, medians; resident memory of each round."
-    return head + "\n\n" + table(rows, ["client", "replies a second", "share of the limit", "CPU ms a reply", "MiB at 20 %", "at 60 %", "at the end"])
+    return (
+        head
+        + "\n\n"
+        + table(
+            rows,
+            [
+                "client",
+                "replies a second",
+                "share of the limit",
+                "CPU ms a reply",
+                "MiB at 20 %",
+                "at 60 %",
+                "at the end",
+            ],
+        )
+    )
 
 
 def describe(record: dict) -> str:
     """One record as Markdown."""
-    machine = (f"{record['date']}; {record['cpu']}, {record['cores']} cores, load {record['arguments']['load_before'][0]} before and "
-               f"{record['load'][0]} after; " + ", ".join(f"{name} {version}" for name, version in record["versions"].items()) + ".")
-    body = {"kernel": kernel, "end_to_end": end_to_end, "ranks": ranks, "scaling": scaling, "frontier": frontier, "noise": noise, "endpoint": endpoint}[record["arguments"]["measurement"]](record)
+    machine = (
+        f"{record['date']}; {record['cpu']}, {record['cores']} cores, load {record['arguments']['load_before'][0]} before and "
+        f"{record['load'][0]} after; "
+        + ", ".join(f"{name} {version}" for name, version in record["versions"].items())
+        + "."
+    )
+    body = {
+        "kernel": kernel,
+        "end_to_end": end_to_end,
+        "ranks": ranks,
+        "scaling": scaling,
+        "frontier": frontier,
+        "noise": noise,
+        "endpoint": endpoint,
+    }[record["arguments"]["measurement"]](record)
     return f"## {record['name']}\n\n{machine}\n\n{body}\n"
 
 
 def main(argv=None) -> int:
     """Print all records, or those named."""
     p = argparse.ArgumentParser(description=__doc__)
-    p.add_argument("records", nargs="*", type=Path, help="record files; default: all in bench/records")
+    p.add_argument(
+        "records", nargs="*", type=Path, help="record files; default: all in bench/records"
+    )
     args = p.parse_args(argv)
     for path in args.records or sorted(RECORDS.glob("*.json")):
         print(describe(json.loads(path.read_text(encoding="utf-8"))))

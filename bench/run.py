@@ -18,35 +18,113 @@ from bench.common import RECORDS, environment, write_record
 
 def parser() -> argparse.ArgumentParser:
     """Argument parser."""
-    p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    p.add_argument("--records", type=Path, default=RECORDS, help="folder of the records; default: bench/records")
+    p = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    p.add_argument(
+        "--records",
+        type=Path,
+        default=RECORDS,
+        help="folder of the records; default: bench/records",
+    )
     p.add_argument("--name", help="name of the record; default: that of the measurement")
     commands = p.add_subparsers(dest="measurement", required=True)
-    kernel = commands.add_parser("kernel", help="all 26 subsets against the plain NumPy twin of the released algorithm")
-    kernel.add_argument("--every", type=int, default=5, help="take each N-th structure; default: %(default)s")
+    kernel = commands.add_parser(
+        "kernel", help="all 26 subsets against the plain NumPy twin of the released algorithm"
+    )
+    kernel.add_argument(
+        "--every", type=int, default=5, help="take each N-th structure; default: %(default)s"
+    )
     kernel.add_argument("--limit", type=int, help="at most so many structures")
-    kernel.add_argument("--repeats", type=int, default=5, help="calls of the kernel per round and structure; default: %(default)s")
-    kernel.add_argument("--prototypes", action="store_true", help="the prototypes, also where the released structures are there")
-    end_to_end = commands.add_parser("end_to_end", help="stages of pack and census, and the census against its spglib calls")
+    kernel.add_argument(
+        "--repeats",
+        type=int,
+        default=5,
+        help="calls of the kernel per round and structure; default: %(default)s",
+    )
+    kernel.add_argument(
+        "--prototypes",
+        action="store_true",
+        help="the prototypes, also where the released structures are there",
+    )
+    end_to_end = commands.add_parser(
+        "end_to_end", help="stages of pack and census, and the census against its spglib calls"
+    )
     ranks = commands.add_parser("ranks", help="the census by 1 and 2 ranks")
-    ranks.add_argument("--counts", type=int, nargs="+", default=[1, 2], help="numbers of ranks; default: 1 2")
-    ranks.add_argument("--label-every", action="store_true", help="ten times the work from the same file: label every reconstruction")
+    ranks.add_argument(
+        "--counts", type=int, nargs="+", default=[1, 2], help="numbers of ranks; default: 1 2"
+    )
+    ranks.add_argument(
+        "--label-every",
+        action="store_true",
+        help="ten times the work from the same file: label every reconstruction",
+    )
     for p_file in (end_to_end, ranks):
-        p_file.add_argument("--packed", type=Path, help="a packed file; default: the released structures, else the prototypes, packed first")
-        p_file.add_argument("--evaluation", action="store_true", help="only the 210 evaluation structures")
-    scaling = commands.add_parser("scaling", help="cells of 20,000 and 100,000 atoms through the kernel")
-    scaling.add_argument("--sizes", type=int, nargs="+", default=[20_000, 100_000], help="atoms; default: 20000 100000")
-    scaling.add_argument("--delta-max", type=float, default=0.01, help="horizon of the phantom profile, Å; default: %(default)s")
-    frontier = commands.add_parser("frontier", help="the frontier over 20 deltas against one census")
+        p_file.add_argument(
+            "--packed",
+            type=Path,
+            help="a packed file; default: the released structures, else the prototypes, packed first",
+        )
+        p_file.add_argument(
+            "--evaluation", action="store_true", help="only the 210 evaluation structures"
+        )
+    scaling = commands.add_parser(
+        "scaling", help="cells of 20,000 and 100,000 atoms through the kernel"
+    )
+    scaling.add_argument(
+        "--sizes",
+        type=int,
+        nargs="+",
+        default=[20_000, 100_000],
+        help="atoms; default: 20000 100000",
+    )
+    scaling.add_argument(
+        "--delta-max",
+        type=float,
+        default=0.01,
+        help="horizon of the phantom profile, Å; default: %(default)s",
+    )
+    frontier = commands.add_parser(
+        "frontier", help="the frontier over 20 deltas against one census"
+    )
     noise = commands.add_parser("noise", help="the noise sweep: share of each of its parts")
     for p_cells, every in ((frontier, 1), (noise, 7)):
-        p_cells.add_argument("--every", type=int, default=every, help="take each N-th structure; default: %(default)s")
-        p_cells.add_argument("--prototypes", action="store_true", help="the prototypes, also where the released structures are there")
-    endpoint = commands.add_parser("endpoint", help="replies a second of the client that asks models, against an endpoint of a known limit")
-    endpoint.add_argument("--replies", type=int, default=960, help="requests of a round; default: %(default)s")
-    endpoint.add_argument("--slots", type=int, default=16, help="answers of the endpoint at once; default: %(default)s")
-    endpoint.add_argument("--latency-s", type=float, default=0.5, help="time of an answer, s; default: %(default)s")
-    for command, rounds in ((endpoint, 2), (kernel, 2), (end_to_end, 3), (ranks, 3), (scaling, 2), (frontier, 3), (noise, 2)):
+        p_cells.add_argument(
+            "--every",
+            type=int,
+            default=every,
+            help="take each N-th structure; default: %(default)s",
+        )
+        p_cells.add_argument(
+            "--prototypes",
+            action="store_true",
+            help="the prototypes, also where the released structures are there",
+        )
+    endpoint = commands.add_parser(
+        "endpoint",
+        help="replies a second of the client that asks models, against an endpoint of a known limit",
+    )
+    endpoint.add_argument(
+        "--replies", type=int, default=960, help="requests of a round; default: %(default)s"
+    )
+    endpoint.add_argument(
+        "--slots",
+        type=int,
+        default=16,
+        help="answers of the endpoint at once; default: %(default)s",
+    )
+    endpoint.add_argument(
+        "--latency-s", type=float, default=0.5, help="time of an answer, s; default: %(default)s"
+    )
+    for command, rounds in (
+        (endpoint, 2),
+        (kernel, 2),
+        (end_to_end, 3),
+        (ranks, 3),
+        (scaling, 2),
+        (frontier, 3),
+        (noise, 2),
+    ):
         command.add_argument("--rounds", type=int, default=rounds, help="default: %(default)s")
     return p
 
@@ -62,12 +140,25 @@ def main(argv=None) -> int:
     folder, name, measurement = args.pop("records"), args.pop("name"), args.pop("measurement")
     from bench import end_to_end, endpoint, frontier, kernel, noise, ranks, scaling
 
-    module = {"kernel": kernel, "end_to_end": end_to_end, "ranks": ranks, "scaling": scaling, "frontier": frontier, "noise": noise, "endpoint": endpoint}[measurement]
+    module = {
+        "kernel": kernel,
+        "end_to_end": end_to_end,
+        "ranks": ranks,
+        "scaling": scaling,
+        "frontier": frontier,
+        "noise": noise,
+        "endpoint": endpoint,
+    }[measurement]
     before = environment()["load"]
     results = module.measure(**args)
     if "packed" in args:
         args["packed"] = args["packed"] is not None  # no path in a record
-    path = write_record(name or measurement, {"measurement": measurement, "load_before": before, **args}, results, folder)
+    path = write_record(
+        name or measurement,
+        {"measurement": measurement, "load_before": before, **args},
+        results,
+        folder,
+    )
     print(f"{path} written; tables: python bench/report.py")
     return 0
 

@@ -17,13 +17,25 @@ SIZES = (20_000, 100_000)
 SPECIES = 10
 
 
-def measure(sizes=SIZES, delta: float = 0.01, delta_max: float = 0.01, seed: int = 1, rounds: int = 1) -> dict:
+def measure(
+    sizes=SIZES, delta: float = 0.01, delta_max: float = 0.01, seed: int = 1, rounds: int = 1
+) -> dict:
     """Measure random cells of the given sizes, smallest and largest interleaved by round."""
     rows = []
     for _ in range(rounds):
         for size in sizes:
-            command = [sys.executable, "-m", "bench.scaling", str(size), str(delta), str(delta_max), str(seed)]
-            done = subprocess.run(command, cwd=ROOT, check=True, stdout=subprocess.PIPE, text=True, env=os.environ)
+            command = [
+                sys.executable,
+                "-m",
+                "bench.scaling",
+                str(size),
+                str(delta),
+                str(delta_max),
+                str(seed),
+            ]
+            done = subprocess.run(
+                command, cwd=ROOT, check=True, stdout=subprocess.PIPE, text=True, env=os.environ
+            )
             rows.append(json.loads(done.stdout))
     return {"cells": rows}
 
@@ -45,9 +57,17 @@ def one(size: int, delta: float, delta_max: float, seed: int) -> dict:
     before = _peak()
     (cpu, wall), found = clocked(lambda: oracle.run(positions, structure.numbers, delta, delta_max))
     return {
-        "n_atoms": size, "n_species": SPECIES, "delta": delta, "delta_max": delta_max, "cpu_s": cpu, "wall_s": wall,
-        "candidates": int(found.candidates.gap.size), "reach": float(found.candidates.reach),
-        "n_recovered_full": int(found.n_recovered[-1]), "peak_bytes": _peak(), "before_bytes": before,
+        "n_atoms": size,
+        "n_species": SPECIES,
+        "delta": delta,
+        "delta_max": delta_max,
+        "cpu_s": cpu,
+        "wall_s": wall,
+        "candidates": int(found.candidates.gap.size),
+        "reach": float(found.candidates.reach),
+        "n_recovered_full": int(found.n_recovered[-1]),
+        "peak_bytes": _peak(),
+        "before_bytes": before,
     }
 
 
@@ -57,4 +77,6 @@ def _peak() -> int:
 
 
 if __name__ == "__main__":
-    print(json.dumps(one(int(sys.argv[1]), float(sys.argv[2]), float(sys.argv[3]), int(sys.argv[4]))))
+    print(
+        json.dumps(one(int(sys.argv[1]), float(sys.argv[2]), float(sys.argv[3]), int(sys.argv[4])))
+    )

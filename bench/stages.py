@@ -24,12 +24,19 @@ LOADING = "load compiled kernels"
 CENSUS = {
     "open the run": ("rc_hpc.drivers.rows:open_run",),
     "read packed rows": (
-        "rc_hpc.store.reader:PackedReader.__init__", "rc_hpc.store.reader:PackedReader.read", "rc_hpc.store.reader:PackedReader.rows"),
-    "geometry: compiled kernels": tuple(f"rc_hpc.oracle.geometry:{name}" for name in (
-        "enumerate_cell", "all_subsets")),
+        "rc_hpc.store.reader:PackedReader.__init__",
+        "rc_hpc.store.reader:PackedReader.read",
+        "rc_hpc.store.reader:PackedReader.rows",
+    ),
+    "geometry: compiled kernels": tuple(
+        f"rc_hpc.oracle.geometry:{name}" for name in ("enumerate_cell", "all_subsets")
+    ),
     "geometry: Python around them": ("rc_hpc.oracle.geometry:GeometricOracle.run",),
     "labels": ("rc_hpc.oracle.census:label_points",),
-    "columns of a structure": ("rc_hpc.oracle.census:CensusOracle.run", "rc_hpc.oracle.census:CensusOracle._labels"),
+    "columns of a structure": (
+        "rc_hpc.oracle.census:CensusOracle.run",
+        "rc_hpc.oracle.census:CensusOracle._labels",
+    ),
     "fill batches": ("rc_hpc.drivers.rows:_Worker.__call__",),
     "write parts": ("rc_hpc.store.parts:PartStore.write",),
     "merge": ("rc_hpc.drivers.rows:merge_rows",),
@@ -52,15 +59,27 @@ PACK = {
 #: Of the noise sweep; the four parts that matter come first.
 NOISE = {
     "generation: errors and images": (
-        "rc_hpc.oracle.noise_sweep:counter_draws", "rc_hpc.oracle.noise_sweep:SharedStream.draws", "rc_hpc.oracle.noise:project", "rc_hpc.oracle.noise:tile"),
+        "rc_hpc.oracle.noise_sweep:counter_draws",
+        "rc_hpc.oracle.noise_sweep:SharedStream.draws",
+        "rc_hpc.oracle.noise:project",
+        "rc_hpc.oracle.noise:tile",
+    ),
     "correspondence": (
-        "rc_hpc.oracle.noise:image_points", "rc_hpc.oracle.noise:correspond", "rc_hpc.oracle.noise:normal_heights", "rc_hpc.oracle.noise:count_candidates",
-        "rc_hpc.oracle.noise:fill_candidates"),
+        "rc_hpc.oracle.noise:image_points",
+        "rc_hpc.oracle.noise:correspond",
+        "rc_hpc.oracle.noise:normal_heights",
+        "rc_hpc.oracle.noise:count_candidates",
+        "rc_hpc.oracle.noise:fill_candidates",
+    ),
     "triangulation": ("rc_hpc.oracle.correspondence:fit_tuples", "rc_hpc.oracle.noise:reconstruct"),
     "label: statistical test": ("rc_hpc.oracle.noise:symmetrised",),
     "label": ("rc_hpc.oracle.noise:NoisyOracle.label",),
     "distances to the truth": ("rc_hpc.oracle.noise:_distance_to_truth",),
-    "Python around one reading": ("rc_hpc.oracle.noise:NoisyOracle.run", "rc_hpc.oracle.noise:NoisyOracle.locate", "rc_hpc.oracle.noise:NoisyOracle._pair_points"),
+    "Python around one reading": (
+        "rc_hpc.oracle.noise:NoisyOracle.run",
+        "rc_hpc.oracle.noise:NoisyOracle.locate",
+        "rc_hpc.oracle.noise:NoisyOracle._pair_points",
+    ),
     "columns of a structure": ("rc_hpc.oracle.noise_sweep:NoiseSweep.run",),
     "open the run": CENSUS["open the run"],
     "read packed rows": CENSUS["read packed rows"],
@@ -74,7 +93,10 @@ STAGES = {"census": CENSUS, "pack": PACK, "sweep": NOISE}
 #: Wall time of these as a whole, with all that runs inside.
 WHOLE = {
     "census": {"run": "rc_hpc.drivers.census:run_census", "batches": "rc_hpc.drivers.rows:drive"},
-    "pack": {"run": "rc_hpc.drivers.packing:run_packing", "batches": "rc_hpc.drivers.packing:drive"},
+    "pack": {
+        "run": "rc_hpc.drivers.packing:run_packing",
+        "batches": "rc_hpc.drivers.packing:drive",
+    },
     "sweep": {"run": "rc_hpc.drivers.noise:run_noise", "batches": "rc_hpc.drivers.rows:drive"},
 }
 
@@ -102,6 +124,7 @@ class Stopwatch:
 
     def timed(self, stage: str, function):
         """`function`, its time given to `stage`; spglib's to the stage it is called from."""
+
         @functools.wraps(function)
         def wrapper(*args, **kwargs):
             if LOADING in self.stack:  # what is called there belongs to it
@@ -120,20 +143,26 @@ class Stopwatch:
 
     def spanned(self, name: str, function):
         """`function`, its whole [CPU s, wall s] kept under `name`."""
+
         @functools.wraps(function)
         def wrapper(*args, **kwargs):
             before = self._now()
             try:
                 return function(*args, **kwargs)
             finally:
-                self.whole[name] = [after - start for after, start in zip(self._now(), before, strict=True)]
+                self.whole[name] = [
+                    after - start for after, start in zip(self._now(), before, strict=True)
+                ]
 
         return wrapper
 
     def stages(self) -> list[dict]:
         """Stages with their CPU and wall seconds, longest first."""
         self._switch()
-        rows = [{"stage": name, "cpu_s": cpu, "wall_s": wall, "calls": calls} for name, (cpu, wall, calls) in self.times.items()]
+        rows = [
+            {"stage": name, "cpu_s": cpu, "wall_s": wall, "calls": calls}
+            for name, (cpu, wall, calls) in self.times.items()
+        ]
         return sorted(rows, key=lambda row: -row["wall_s"])
 
 

@@ -44,26 +44,114 @@ def names(text: str) -> tuple[str, ...]:
 def parser() -> argparse.ArgumentParser:
     """Argument parser of the job."""
     p = Parser("python jobs/train_pixels.py", __doc__, EXAMPLES)
-    p.add_argument("pixels", type=Path, metavar="PIXELS", help="pixel file written by python -m rc_hpc.pixels")
-    p.add_argument("--split", type=Path, required=True, metavar="DIR", help="folder with train.jsonl and eval.jsonl: the released one, or of python -m rc_hpc.split")
-    p.add_argument("-o", "--output", type=Path, default=Path("training.h5"), metavar="FILE", help="default: %(default)s")
-    p.add_argument("--model", default="resnet50", metavar="NAME", help="resnet50 (torchvision; default), vit-s16 (timm's vit_small_patch16_224), any name of timm, torchvision:NAME or timm:NAME")
-    p.add_argument("--weights", default="hub", metavar="WHAT", help="hub (default: the library's ImageNet weights), file:PATH, or random; all with a new head")
-    p.add_argument("--seeds", type=numbers, default=(23,), metavar="N,N", help="one training each; default: 23")
+    p.add_argument(
+        "pixels", type=Path, metavar="PIXELS", help="pixel file written by python -m rc_hpc.pixels"
+    )
+    p.add_argument(
+        "--split",
+        type=Path,
+        required=True,
+        metavar="DIR",
+        help="folder with train.jsonl and eval.jsonl: the released one, or of python -m rc_hpc.split",
+    )
+    p.add_argument(
+        "-o",
+        "--output",
+        type=Path,
+        default=Path("training.h5"),
+        metavar="FILE",
+        help="default: %(default)s",
+    )
+    p.add_argument(
+        "--model",
+        default="resnet50",
+        metavar="NAME",
+        help="resnet50 (torchvision; default), vit-s16 (timm's vit_small_patch16_224), any name of timm, torchvision:NAME or timm:NAME",
+    )
+    p.add_argument(
+        "--weights",
+        default="hub",
+        metavar="WHAT",
+        help="hub (default: the library's ImageNet weights), file:PATH, or random; all with a new head",
+    )
+    p.add_argument(
+        "--seeds", type=numbers, default=(23,), metavar="N,N", help="one training each; default: 23"
+    )
     p.add_argument("--epochs", type=int, default=8, metavar="N", help="default: %(default)s")
-    p.add_argument("--batch-size", type=int, default=64, metavar="N", help="pictures of a step, over all processes; default: %(default)s")
-    p.add_argument("--lr", type=float, default=3e-4, metavar="RATE", help="first learning rate of AdamW; a half cosine brings it to 0, step by step; default: %(default)s")
-    p.add_argument("--weight-decay", type=float, default=0.01, metavar="W", help="default: %(default)s")
-    p.add_argument("--holdout", type=float, default=0.1, metavar="F", help="share of the training structures, of each class, that is held out; default: %(default)s")
-    p.add_argument("--holdout-seed", type=int, default=23, metavar="N", help="of the hold-out, whatever --seeds; default: %(default)s")
-    p.add_argument("--augment", type=names, default=(), metavar="NAME,NAME", help=f"{', '.join(AUGMENTATIONS)}; default: none. What alters the geometry, hides atoms or changes their colours is refused")
-    p.add_argument("--device", choices=("cuda", "cpu"), default="cuda", help="default: %(default)s; nothing falls back to the CPU by itself")
-    p.add_argument("--precision", choices=PRECISIONS, default="auto", help="of autocast; auto (default): float16 with scaled gradients on a GPU, float32 on a CPU")
-    p.add_argument("--deterministic", action="store_true", help="only deterministic GPU algorithms: slower, the same weights every time")
-    p.add_argument("--save-every", type=int, default=0, metavar="STEPS", help="checkpoints beside those after each epoch; default: none")
-    p.add_argument("--resume", action="store_true", help="go on with earlier work of this output, under the same options and input")
+    p.add_argument(
+        "--batch-size",
+        type=int,
+        default=64,
+        metavar="N",
+        help="pictures of a step, over all processes; default: %(default)s",
+    )
+    p.add_argument(
+        "--lr",
+        type=float,
+        default=3e-4,
+        metavar="RATE",
+        help="first learning rate of AdamW; a half cosine brings it to 0, step by step; default: %(default)s",
+    )
+    p.add_argument(
+        "--weight-decay", type=float, default=0.01, metavar="W", help="default: %(default)s"
+    )
+    p.add_argument(
+        "--holdout",
+        type=float,
+        default=0.1,
+        metavar="F",
+        help="share of the training structures, of each class, that is held out; default: %(default)s",
+    )
+    p.add_argument(
+        "--holdout-seed",
+        type=int,
+        default=23,
+        metavar="N",
+        help="of the hold-out, whatever --seeds; default: %(default)s",
+    )
+    p.add_argument(
+        "--augment",
+        type=names,
+        default=(),
+        metavar="NAME,NAME",
+        help=f"{', '.join(AUGMENTATIONS)}; default: none. What alters the geometry, hides atoms or changes their colours is refused",
+    )
+    p.add_argument(
+        "--device",
+        choices=("cuda", "cpu"),
+        default="cuda",
+        help="default: %(default)s; nothing falls back to the CPU by itself",
+    )
+    p.add_argument(
+        "--precision",
+        choices=PRECISIONS,
+        default="auto",
+        help="of autocast; auto (default): float16 with scaled gradients on a GPU, float32 on a CPU",
+    )
+    p.add_argument(
+        "--deterministic",
+        action="store_true",
+        help="only deterministic GPU algorithms: slower, the same weights every time",
+    )
+    p.add_argument(
+        "--save-every",
+        type=int,
+        default=0,
+        metavar="STEPS",
+        help="checkpoints beside those after each epoch; default: none",
+    )
+    p.add_argument(
+        "--resume",
+        action="store_true",
+        help="go on with earlier work of this output, under the same options and input",
+    )
     p.add_argument("--overwrite", action="store_true", help="remove earlier work of this output")
-    p.add_argument("--progress", choices=("auto", "bar", "plain", "none"), default="auto", help="default: a bar on a terminal, else plain lines")
+    p.add_argument(
+        "--progress",
+        choices=("auto", "bar", "plain", "none"),
+        default="auto",
+        help="default: a bar on a terminal, else plain lines",
+    )
     p.add_config()
     return p
 
@@ -91,13 +179,28 @@ def _run(argv) -> int:
         raise UsageError(f"--save-every {args.save_every}: give 0 or more")
     output_folder(args.output)
     weights, digest = check_weights(args.weights)
-    precision = {"auto": "float16" if args.device == "cuda" else "float32"}.get(args.precision, args.precision)
+    precision = {"auto": "float16" if args.device == "cuda" else "float32"}.get(
+        args.precision, args.precision
+    )
     if precision == "float16" and args.device == "cpu":
         raise UsageError("--precision float16 is for GPUs: take bfloat16 or float32 on the CPU")
     recipe = Recipe(
-        args.model, weights, digest, args.epochs, args.batch_size, args.lr, args.weight_decay, args.holdout, args.holdout_seed,
-        check_augmentations(args.augment), precision, args.deterministic)
-    task = Task(args.pixels, read_split(args.split), recipe, args.seeds, args.weights, args.save_every)
+        args.model,
+        weights,
+        digest,
+        args.epochs,
+        args.batch_size,
+        args.lr,
+        args.weight_decay,
+        args.holdout,
+        args.holdout_seed,
+        check_augmentations(args.augment),
+        precision,
+        args.deterministic,
+    )
+    task = Task(
+        args.pixels, read_split(args.split), recipe, args.seeds, args.weights, args.save_every
+    )
     run = RunOptions(args.output, args.resume, args.overwrite, None, args.progress)
     if args.deterministic:
         os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")
@@ -110,7 +213,10 @@ def _run(argv) -> int:
         tables = run_training(task, run, ranks, device, stop)
     if where.rank == 0 and not args.quiet:
         if tables is None:
-            print(f"rc_hpc: stopped by {stop.name or 'another process'}, saved: go on with --resume", file=sys.stderr)
+            print(
+                f"rc_hpc: stopped by {stop.name or 'another process'}, saved: go on with --resume",
+                file=sys.stderr,
+            )
         elif not tables:
             print(f"{args.output}: finished already")
         else:

@@ -24,13 +24,23 @@ class Parser(argparse.ArgumentParser):
     def __init__(self, prog: str, description: str, examples: str, told: bool = True, **more):
         description = description.strip().removeprefix("Command: ")
         super().__init__(
-            prog=prog, description=description[:1].upper() + description[1:], epilog=f"examples:\n{examples.rstrip()}\n\n{CODES}",
-            formatter_class=argparse.RawDescriptionHelpFormatter, allow_abbrev=False, **more,
+            prog=prog,
+            description=description[:1].upper() + description[1:],
+            epilog=f"examples:\n{examples.rstrip()}\n\n{CODES}",
+            formatter_class=argparse.RawDescriptionHelpFormatter,
+            allow_abbrev=False,
+            **more,
         )
         self.add_argument("--version", action="version", version=f"rc_hpc {rc_hpc.__version__}")
         if not told:  # a parser of sub-commands: they have these, and would forget those given before their name
             return
-        self.add_argument("-v", "--verbose", action="count", default=0, help="tell more; -vv names every structure")
+        self.add_argument(
+            "-v",
+            "--verbose",
+            action="count",
+            default=0,
+            help="tell more; -vv names every structure",
+        )
         self.add_argument("-q", "--quiet", action="store_true", help="errors only")
 
     def error(self, message: str):
@@ -39,7 +49,12 @@ class Parser(argparse.ArgumentParser):
 
     def add_config(self):
         """Add --config FILE."""
-        self.add_argument("--config", type=Path, metavar="FILE", help="TOML file of defaults: keys are the long options without dashes; flags win")
+        self.add_argument(
+            "--config",
+            type=Path,
+            metavar="FILE",
+            help="TOML file of defaults: keys are the long options without dashes; flags win",
+        )
 
     def parse(self, argv=None) -> argparse.Namespace:
         """Parse, with the config file's values as defaults.
@@ -70,12 +85,18 @@ class Parser(argparse.ArgumentParser):
             raise UsageError(f"config file {path}: {error.strerror}") from error
         except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
             raise UsageError(f"config file {path}: not valid TOML ({error})") from error
-        actions = {action.dest: action for action in self._actions if action.dest not in ("help", "version", "config")}
+        actions = {
+            action.dest: action
+            for action in self._actions
+            if action.dest not in ("help", "version", "config")
+        }
         defaults = {}
         for key, value in values.items():
             action = actions.get(key.replace("-", "_"))
             if action is None:
-                raise UsageError(f"config file {path}: unknown key {key!r}; known are {', '.join(sorted(name.replace('_', '-') for name in actions))}")
+                raise UsageError(
+                    f"config file {path}: unknown key {key!r}; known are {', '.join(sorted(name.replace('_', '-') for name in actions))}"
+                )
             defaults[action.dest] = self._converted(path, key, action, value)
         return defaults
 
@@ -91,17 +112,30 @@ class Parser(argparse.ArgumentParser):
         try:
             converted = action.type(str(value)) if action.type else str(value)
         except (ValueError, TypeError) as error:
-            raise UsageError(f"config file {path}: {key} = {value!r} is not valid ({error})") from error
+            raise UsageError(
+                f"config file {path}: {key} = {value!r} is not valid ({error})"
+            ) from error
         if action.choices and converted not in action.choices:
-            raise UsageError(f"config file {path}: {key} = {value!r}; choose from {', '.join(action.choices)}")
+            raise UsageError(
+                f"config file {path}: {key} = {value!r}; choose from {', '.join(action.choices)}"
+            )
         return [converted] if action.nargs == "*" else converted
 
 
 def setup_logging(args: argparse.Namespace, rank: int = 0) -> None:
     """Log to stderr; only rank 0 below warnings."""
-    level = logging.ERROR if args.quiet else (logging.WARNING, logging.INFO, logging.DEBUG)[min(args.verbose, 2)]
+    level = (
+        logging.ERROR
+        if args.quiet
+        else (logging.WARNING, logging.INFO, logging.DEBUG)[min(args.verbose, 2)]
+    )
     prefix = "rc_hpc: " if rank == 0 else f"rc_hpc: rank {rank}: "
-    logging.basicConfig(stream=sys.stderr, format=f"{prefix}%(levelname)s: %(message)s", force=True, level=logging.WARNING)
+    logging.basicConfig(
+        stream=sys.stderr,
+        format=f"{prefix}%(levelname)s: %(message)s",
+        force=True,
+        level=logging.WARNING,
+    )
     logging.getLogger("rc_hpc").setLevel(level if rank == 0 else max(level, logging.WARNING))
 
 

@@ -38,7 +38,13 @@ MAX_VIEWS = 16
 
 #: Crystal systems in the order of the space-group numbers; index + 1 is the stored code, 0 is none.
 CRYSTAL_SYSTEMS = (
-    "triclinic", "monoclinic", "orthorhombic", "tetragonal", "trigonal", "hexagonal", "cubic",
+    "triclinic",
+    "monoclinic",
+    "orthorhombic",
+    "tetragonal",
+    "trigonal",
+    "hexagonal",
+    "cubic",
 )
 #: Last space-group number of each crystal system.
 LAST_NUMBER = (2, 15, 74, 142, 167, 194, 230)

@@ -23,13 +23,15 @@ def tables(found: DesignFile, names=NAMES) -> list[Table]:
     def verdict():
         what = (
             "Best camera set, by the training structures, against those beside it, on held-out structures: R1, the mean over all sigmas but 0; sigma at which R1 falls below 0.95; "
-            "structures with more and with fewer right pictures under the best set, with the exact sign test, two-sided")
+            "structures with more and with fewer right pictures under the best set, with the exact sign test, two-sided"
+        )
         return f"{what} ({conditions}; {DIGITS_P})", design.verdict(found.design)
 
     def candidates():
         what = (
             "Camera sets: scores of the search, on its structures (cost = geometric_cost (1 + ambiguity + phantom_rate); geometric_cost = gain^2 + 0.1 mean kappa^2; ambiguity: phantoms per atom "
-            "at delta 0.5 Å with all cameras; screen length: the shortest that a lattice vector has on a screen); R1, the mean over all sigmas but 0; sigma at which R1 falls below 0.95, held out")
+            "at delta 0.5 Å with all cameras; screen length: the shortest that a lattice vector has on a screen); R1, the mean over all sigmas but 0; sigma at which R1 falls below 0.95, held out"
+        )
         return f"{what} ({conditions}; {DIGITS})", design.candidates(found.design)
 
     def held_out():
@@ -47,13 +49,19 @@ def tables(found: DesignFile, names=NAMES) -> list[Table]:
     def cameras():
         what = (
             "View directions in the frame of the conventional cell; held-out structures with a lattice vector along one of the set's cameras; "
-            "the shortest length of a lattice vector on any of its screens")
+            "the shortest length of a lattice vector on any of its screens"
+        )
         return f"{what} ({conditions}; {DIGITS})", design.cameras(found.design)
 
     def status():
-        return "Rows by status, with the first of each; unused structures are ok rows, too (counts exact)", ceilings.by_status(found.status)
+        return (
+            "Rows by status, with the first of each; unused structures are ok rows, too (counts exact)",
+            ceilings.by_status(found.status),
+        )
 
-    makers = dict(zip(NAMES, (verdict, candidates, held_out, paired, phantoms, cameras, status), strict=True))
+    makers = dict(
+        zip(NAMES, (verdict, candidates, held_out, paired, phantoms, cameras, status), strict=True)
+    )
     return collect(makers, names)
 
 

@@ -6,10 +6,10 @@ from enum import IntEnum
 class Exit(IntEnum):
     """Exit codes of every command."""
 
-    CLEAN = 0      # also when a signal stopped the run in good order
+    CLEAN = 0  # also when a signal stopped the run in good order
     FATAL = 1
     USAGE = 2
-    FAILURES = 3   # finished, with failures recorded in the results
+    FAILURES = 3  # finished, with failures recorded in the results
 
 
 class Status(IntEnum):

@@ -44,9 +44,29 @@ several sets of structures the first is drawn. Read it with pandas.read_csv(file
 def parser() -> Parser:
     """Argument parser of the figures."""
     p = Parser("python -m rc_hpc.figures", __doc__, EXAMPLES)
-    p.add_argument("file", nargs="?", type=Path, default=Path("census.h5"), metavar="FILE.h5", help="census or sweep file; default: %(default)s")
-    p.add_argument("--figure", action="append", default=[], metavar="NAME", help="only this one; may be repeated; default: all that can be drawn")
-    p.add_argument("-o", "--output", type=Path, default=Path("figures"), metavar="DIR", help="folder for the files; default: %(default)s")
+    p.add_argument(
+        "file",
+        nargs="?",
+        type=Path,
+        default=Path("census.h5"),
+        metavar="FILE.h5",
+        help="census or sweep file; default: %(default)s",
+    )
+    p.add_argument(
+        "--figure",
+        action="append",
+        default=[],
+        metavar="NAME",
+        help="only this one; may be repeated; default: all that can be drawn",
+    )
+    p.add_argument(
+        "-o",
+        "--output",
+        type=Path,
+        default=Path("figures"),
+        metavar="DIR",
+        help="folder for the files; default: %(default)s",
+    )
     return p
 
 

@@ -31,10 +31,15 @@ def tables(counts: FrontierCounts, names=NAMES) -> list[Table]:
 
     def steps():
         what = "Structures certified with the full protocol from each delta on up to the next"
-        return f"{what} ({conditions})", frontier.steps(counts.curves, {name: int(t.n) for name, t in sets.items()})
+        return f"{what} ({conditions})", frontier.steps(
+            counts.curves, {name: int(t.n) for name, t in sets.items()}
+        )
 
     def status():
-        return "Rows by status, with the first of each; only ok rows count elsewhere (counts exact)", ceilings.by_status(counts.status)
+        return (
+            "Rows by status, with the first of each; only ok rows count elsewhere (counts exact)",
+            ceilings.by_status(counts.status),
+        )
 
     makers = dict(zip(NAMES, (by_delta, certified, steps, status), strict=True))
     return collect(makers, names)

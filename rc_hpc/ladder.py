@@ -11,8 +11,29 @@ from rc_hpc.report import ENDINGS, show, write
 
 #: Tables in the order in which they are printed.
 NAMES = (
-    "files", "leaderboard", "ladder", "models", "sensitivity", "cells", "length", "length-split", "size", "question-only", "control", "exchangeability",
-    "conventions", "contrasts", "family", "baselines", "strata", "cues", "floor", "granularity", "resampling", "transplant", "emission",
+    "files",
+    "leaderboard",
+    "ladder",
+    "models",
+    "sensitivity",
+    "cells",
+    "length",
+    "length-split",
+    "size",
+    "question-only",
+    "control",
+    "exchangeability",
+    "conventions",
+    "contrasts",
+    "family",
+    "baselines",
+    "strata",
+    "cues",
+    "floor",
+    "granularity",
+    "resampling",
+    "transplant",
+    "emission",
 )
 EXAMPLES = """\
   python -m rc_hpc.ladder predictions/ --census census.h5
@@ -56,19 +77,96 @@ question-only; NAME.pdf, NAME.png, and the table as NAME.csv."""
 def parser() -> Parser:
     """Argument parser of the ladder."""
     p = Parser("python -m rc_hpc.ladder", __doc__, EXAMPLES)
-    p.add_argument("predictions", nargs="+", type=Path, metavar="PREDICTIONS", help="prediction files, folders of them, or HDF5 files of answers (jobs/query_vlm.py)")
-    p.add_argument("--census", type=Path, action="append", default=[], metavar="FILE", help="census that says which structures are determined; may be given once per delta; without one all are taken to be")
-    p.add_argument("--labels", type=Path, default=None, metavar="FILE", help="true crystal systems to check the predictions against: JSON lines or a JSON object")
-    p.add_argument("--structures", type=Path, default=None, metavar="FILE", help="packed or census file with the cells; default: the first census")
-    p.add_argument("--train", type=Path, default=None, metavar="FILE", help="training structures of the forests, in order: ids one a line, or JSON lines; they must be in --structures")
-    p.add_argument("--emitted", type=Path, default=None, metavar="FILE", help="atoms that an extraction arm emitted, JSON; needs a packed --structures")
-    p.add_argument("--contrast", nargs=2, action="append", default=[], metavar=("MODEL", "MODEL"), help="compare two models within strata; may be repeated")
-    p.add_argument("--gate-samples", action="store_true", help="also leave rows unscored that lost more than 5 %% of their samples")
-    p.add_argument("--resamples", type=int, default=0, metavar="N", help="trials per resampling regime of the shape-free forest; default: none")
-    p.add_argument("--table", choices=(*NAMES, "all"), default="all", help="default: %(default)s that can be made")
-    p.add_argument("--format", choices=tuple(ENDINGS), default="terminal", help="default: %(default)s; parquet needs pyarrow")
-    p.add_argument("-o", "--output", type=Path, default=None, metavar="DIR", help="write one file per table into this folder; default: print them")
-    p.add_argument("--figures", type=Path, default=None, metavar="DIR", help="also draw the figures of these tables into this folder")
+    p.add_argument(
+        "predictions",
+        nargs="+",
+        type=Path,
+        metavar="PREDICTIONS",
+        help="prediction files, folders of them, or HDF5 files of answers (jobs/query_vlm.py)",
+    )
+    p.add_argument(
+        "--census",
+        type=Path,
+        action="append",
+        default=[],
+        metavar="FILE",
+        help="census that says which structures are determined; may be given once per delta; without one all are taken to be",
+    )
+    p.add_argument(
+        "--labels",
+        type=Path,
+        default=None,
+        metavar="FILE",
+        help="true crystal systems to check the predictions against: JSON lines or a JSON object",
+    )
+    p.add_argument(
+        "--structures",
+        type=Path,
+        default=None,
+        metavar="FILE",
+        help="packed or census file with the cells; default: the first census",
+    )
+    p.add_argument(
+        "--train",
+        type=Path,
+        default=None,
+        metavar="FILE",
+        help="training structures of the forests, in order: ids one a line, or JSON lines; they must be in --structures",
+    )
+    p.add_argument(
+        "--emitted",
+        type=Path,
+        default=None,
+        metavar="FILE",
+        help="atoms that an extraction arm emitted, JSON; needs a packed --structures",
+    )
+    p.add_argument(
+        "--contrast",
+        nargs=2,
+        action="append",
+        default=[],
+        metavar=("MODEL", "MODEL"),
+        help="compare two models within strata; may be repeated",
+    )
+    p.add_argument(
+        "--gate-samples",
+        action="store_true",
+        help="also leave rows unscored that lost more than 5 %% of their samples",
+    )
+    p.add_argument(
+        "--resamples",
+        type=int,
+        default=0,
+        metavar="N",
+        help="trials per resampling regime of the shape-free forest; default: none",
+    )
+    p.add_argument(
+        "--table",
+        choices=(*NAMES, "all"),
+        default="all",
+        help="default: %(default)s that can be made",
+    )
+    p.add_argument(
+        "--format",
+        choices=tuple(ENDINGS),
+        default="terminal",
+        help="default: %(default)s; parquet needs pyarrow",
+    )
+    p.add_argument(
+        "-o",
+        "--output",
+        type=Path,
+        default=None,
+        metavar="DIR",
+        help="write one file per table into this folder; default: print them",
+    )
+    p.add_argument(
+        "--figures",
+        type=Path,
+        default=None,
+        metavar="DIR",
+        help="also draw the figures of these tables into this folder",
+    )
     return p
 
 
@@ -87,8 +185,15 @@ def _run(argv) -> int:
     from rc_hpc.drivers.ladder import tables
 
     request = Request(
-        tuple(args.predictions), tuple(args.census), args.labels, args.structures, args.train, args.emitted,
-        tuple(map(tuple, args.contrast)), args.gate_samples, args.resamples,
+        tuple(args.predictions),
+        tuple(args.census),
+        args.labels,
+        args.structures,
+        args.train,
+        args.emitted,
+        tuple(map(tuple, args.contrast)),
+        args.gate_samples,
+        args.resamples,
     )
     evidence = Evidence(request)
     found, missing = tables(evidence, NAMES if args.table == "all" else (args.table,))
@@ -96,7 +201,10 @@ def _run(argv) -> int:
         raise UsageError(f"--table {args.table} {missing[args.table]}")
     if args.output is None:
         show(found, args.format)
-    source = {"predictions": [str(path) for path in args.predictions], "census": [str(path) for path in args.census]}
+    source = {
+        "predictions": [str(path) for path in args.predictions],
+        "census": [str(path) for path in args.census],
+    }
     for table in found if args.output is not None else ():
         path = write(table, args.output, args.format, source)
         if not args.quiet:
@@ -107,7 +215,12 @@ def _run(argv) -> int:
 
         tell(draw_ladder(evidence, found, args.figures), args.quiet)
     if missing and not args.quiet:
-        print("\n".join(f"rc_hpc: table {name} left out: it {reason}" for name, reason in missing.items()), file=sys.stderr)
+        print(
+            "\n".join(
+                f"rc_hpc: table {name} left out: it {reason}" for name, reason in missing.items()
+            ),
+            file=sys.stderr,
+        )
     return Exit.CLEAN
 
 

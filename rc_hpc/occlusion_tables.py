@@ -37,7 +37,10 @@ def tables(counts: OcclusionCounts, names=NAMES) -> list[Table]:
         return f"{what} ({conditions})", occlusion.by_sites(sets, axes)
 
     def status():
-        return "Rows by status, with the first of each; only ok rows count elsewhere (counts exact)", ceilings.by_status(counts.status)
+        return (
+            "Rows by status, with the first of each; only ok rows count elsewhere (counts exact)",
+            ceilings.by_status(counts.status),
+        )
 
     makers = dict(zip(NAMES, (by_condition, visibility, sites, status), strict=True))
     return collect(makers, names)

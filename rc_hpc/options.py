@@ -38,7 +38,9 @@ def positive(name: str, value: float):
 def tolerance(name: str, value: float):
     positive(name, value)
     if value < constants.NUMERICAL_ZERO:
-        raise UsageError(f"{name} {value} Å is below numerical zero: take {constants.NUMERICAL_ZERO} Å or more")
+        raise UsageError(
+            f"{name} {value} Å is below numerical zero: take {constants.NUMERICAL_ZERO} Å or more"
+        )
 
 
 def known_name(name: str, value: str, known: tuple[str, ...]):
@@ -74,7 +76,9 @@ class PackOptions(Options):
         for name in ("tau", "cell_symprec", "min_distance"):
             positive(name, getattr(self, name))
         if not -1 <= self.angle_tolerance < 180 or self.angle_tolerance == 0:
-            raise UsageError(f"angle tolerance must be between 0 and 180 degrees (or -1 for spglib's own), not {self.angle_tolerance}")
+            raise UsageError(
+                f"angle tolerance must be between 0 and 180 degrees (or -1 for spglib's own), not {self.angle_tolerance}"
+            )
         if self.max_atoms < 1:
             raise UsageError(f"--max-atoms must be at least 1, not {self.max_atoms}")
 
@@ -122,8 +126,15 @@ class CensusOptions(Options):
     def __post_init__(self):
         tolerance("--delta", self.delta)
         if not self.delta_max >= self.delta or self.delta_max == float("inf"):
-            raise UsageError(f"--delta-max ({self.delta_max} Å) must be finite and not below --delta ({self.delta} Å)")
-        for name, known in (("enumeration", ENUMERATIONS), ("merge", MERGE_RULES), ("truth", TRUTHS), ("quarantine", QUARANTINE_POLICIES)):
+            raise UsageError(
+                f"--delta-max ({self.delta_max} Å) must be finite and not below --delta ({self.delta} Å)"
+            )
+        for name, known in (
+            ("enumeration", ENUMERATIONS),
+            ("merge", MERGE_RULES),
+            ("truth", TRUTHS),
+            ("quarantine", QUARANTINE_POLICIES),
+        ):
             known_name(name, getattr(self, name), known)
 
 
@@ -168,5 +179,3 @@ class RenderOptions(Options):
             raise UsageError(f"--size must be between 16 and 8192 px, not {self.size}")
         if self.compare and self.renderer != "fast":
             raise UsageError("--compare compares --renderer fast with ase: leave --renderer out")
-
-

@@ -20,10 +20,24 @@ EXAMPLES = """\
 def parser() -> Parser:
     """Argument parser of the packing command."""
     p = Parser("python -m rc_hpc.pack", __doc__, EXAMPLES)
-    p.add_argument("source", nargs="*", default=["prototypes"], metavar="SOURCE", help=(
-        "CIF, POSCAR, extxyz or JSON file (gz too), folder, glob, ASE database, 'mp:IDS' or 'mp:QUERY' (Materials Project), "
-        "'prototypes' (default) or 'synthetic:N'"))
-    p.add_argument("-o", "--output", type=Path, default=Path("packed.h5"), metavar="FILE", help="default: %(default)s")
+    p.add_argument(
+        "source",
+        nargs="*",
+        default=["prototypes"],
+        metavar="SOURCE",
+        help=(
+            "CIF, POSCAR, extxyz or JSON file (gz too), folder, glob, ASE database, 'mp:IDS' or 'mp:QUERY' (Materials Project), "
+            "'prototypes' (default) or 'synthetic:N'"
+        ),
+    )
+    p.add_argument(
+        "-o",
+        "--output",
+        type=Path,
+        default=Path("packed.h5"),
+        metavar="FILE",
+        help="default: %(default)s",
+    )
     add_source_options(p)
     add_run_options(p)
     return p

@@ -22,14 +22,49 @@ EXAMPLES = """\
 def parser() -> Parser:
     """Argument parser of the command."""
     p = Parser("python -m rc_hpc.pixels", __doc__, EXAMPLES)
-    p.add_argument("manifest", nargs="+", type=Path, metavar="RENDERS", help="manifests written by python -m rc_hpc.render, their pictures beside them")
-    p.add_argument("-o", "--output", type=Path, default=Path("pixels.h5"), metavar="FILE", help="default: %(default)s")
-    p.add_argument("--size", type=int, default=224, metavar="PX", help="width and height; default: %(default)s")
-    p.add_argument("--filter", default="bicubic", metavar="NAME", help="bicubic (default), bilinear, lanczos, hamming, box or nearest; all but nearest average over what they reduce")
-    p.add_argument("--threads", type=int, default=None, metavar="N", help="default: the cores this process may use")
-    p.add_argument("--resume", action="store_true", help="leave a finished output of the same pictures and options as it is")
+    p.add_argument(
+        "manifest",
+        nargs="+",
+        type=Path,
+        metavar="RENDERS",
+        help="manifests written by python -m rc_hpc.render, their pictures beside them",
+    )
+    p.add_argument(
+        "-o",
+        "--output",
+        type=Path,
+        default=Path("pixels.h5"),
+        metavar="FILE",
+        help="default: %(default)s",
+    )
+    p.add_argument(
+        "--size", type=int, default=224, metavar="PX", help="width and height; default: %(default)s"
+    )
+    p.add_argument(
+        "--filter",
+        default="bicubic",
+        metavar="NAME",
+        help="bicubic (default), bilinear, lanczos, hamming, box or nearest; all but nearest average over what they reduce",
+    )
+    p.add_argument(
+        "--threads",
+        type=int,
+        default=None,
+        metavar="N",
+        help="default: the cores this process may use",
+    )
+    p.add_argument(
+        "--resume",
+        action="store_true",
+        help="leave a finished output of the same pictures and options as it is",
+    )
     p.add_argument("--overwrite", action="store_true", help="replace the output")
-    p.add_argument("--progress", choices=("auto", "bar", "plain", "none"), default="auto", help="default: a bar on a terminal, else plain lines")
+    p.add_argument(
+        "--progress",
+        choices=("auto", "bar", "plain", "none"),
+        default="auto",
+        help="default: a bar on a terminal, else plain lines",
+    )
     p.add_config()
     return p
 

@@ -51,59 +51,223 @@ USR1, TERM and INT: no new request; answers in flight are waited for; exit 0, an
 def parser() -> Parser:
     """Argument parser of the asking command."""
     p = Parser("python jobs/query_vlm.py", __doc__, EXAMPLES)
-    p.add_argument("source", metavar="SOURCE", help="packed HDF5 file (python -m rc_hpc.pack), or JSON lines with material_id, crystal_system, question, images")
-    p.add_argument("-o", "--output", type=Path, default=Path("answers.h5"), metavar="FILE", help="default: %(default)s")
-    p.add_argument("--arms", type=_arms, default=("pixels",), metavar="ARM,ARM", help="what the model is shown; default: pixels")
-    p.add_argument("--samples", type=_count, default=3, metavar="K", help="independent samples of each question; default: %(default)s")
+    p.add_argument(
+        "source",
+        metavar="SOURCE",
+        help="packed HDF5 file (python -m rc_hpc.pack), or JSON lines with material_id, crystal_system, question, images",
+    )
+    p.add_argument(
+        "-o",
+        "--output",
+        type=Path,
+        default=Path("answers.h5"),
+        metavar="FILE",
+        help="default: %(default)s",
+    )
+    p.add_argument(
+        "--arms",
+        type=_arms,
+        default=("pixels",),
+        metavar="ARM,ARM",
+        help="what the model is shown; default: pixels",
+    )
+    p.add_argument(
+        "--samples",
+        type=_count,
+        default=3,
+        metavar="K",
+        help="independent samples of each question; default: %(default)s",
+    )
     what = p.add_argument_group("what is asked")
-    what.add_argument("--pictures", type=Path, metavar="FILE", help="render manifest (python -m rc_hpc.render)")
-    what.add_argument("--structures", type=Path, metavar="FILE", help="packed file with the cells, where SOURCE is JSON lines")
-    what.add_argument("--image-root", type=Path, metavar="DIR", help="folder below which records name their images; default: that of SOURCE")
-    what.add_argument("--emitted", type=Path, metavar="FILE", help="atoms that the arm extraction wrote, for answer-from-text")
-    what.add_argument("--cell", choices=("conventional", "stored"), default=None, help="cell of the arm coordinates: the conventional one, which is drawn (default), or the one that was read")
-    what.add_argument("--prompt", choices=("own", "shipped"), default="own", help="own: a record's own question where it has one that fits the arm (default); shipped: always rc_hpc's")
-    what.add_argument("--truth", choices=TRUTHS, default=TRUTHS[0], help="the cell whose label counts as true, where SOURCE is packed; default: %(default)s")
+    what.add_argument(
+        "--pictures", type=Path, metavar="FILE", help="render manifest (python -m rc_hpc.render)"
+    )
+    what.add_argument(
+        "--structures",
+        type=Path,
+        metavar="FILE",
+        help="packed file with the cells, where SOURCE is JSON lines",
+    )
+    what.add_argument(
+        "--image-root",
+        type=Path,
+        metavar="DIR",
+        help="folder below which records name their images; default: that of SOURCE",
+    )
+    what.add_argument(
+        "--emitted",
+        type=Path,
+        metavar="FILE",
+        help="atoms that the arm extraction wrote, for answer-from-text",
+    )
+    what.add_argument(
+        "--cell",
+        choices=("conventional", "stored"),
+        default=None,
+        help="cell of the arm coordinates: the conventional one, which is drawn (default), or the one that was read",
+    )
+    what.add_argument(
+        "--prompt",
+        choices=("own", "shipped"),
+        default="own",
+        help="own: a record's own question where it has one that fits the arm (default); shipped: always rc_hpc's",
+    )
+    what.add_argument(
+        "--truth",
+        choices=TRUTHS,
+        default=TRUTHS[0],
+        help="the cell whose label counts as true, where SOURCE is packed; default: %(default)s",
+    )
     what.add_argument("--ids", type=Path, metavar="FILE", help="only these ids, one a line")
-    what.add_argument("--limit", type=_count, metavar="N", help="only N structures, scattered over the input")
+    what.add_argument(
+        "--limit", type=_count, metavar="N", help="only N structures, scattered over the input"
+    )
     who = p.add_argument_group("who is asked")
     who.add_argument("--model", metavar="NAME", help="as the endpoint calls it")
-    who.add_argument("--base-url", metavar="URL", help="of the API, usually ending in /v1; default: $OPENAI_BASE_URL or $ANTHROPIC_BASE_URL")
-    who.add_argument("--provider", choices=("openai", "anthropic"), default="openai", help="dialect: chat completions (default; most servers), or Anthropic's messages")
-    who.add_argument("--api-key-env", metavar="NAME", help="environment variable with the key; default: OPENAI_API_KEY or ANTHROPIC_API_KEY; a key is never an argument")
+    who.add_argument(
+        "--base-url",
+        metavar="URL",
+        help="of the API, usually ending in /v1; default: $OPENAI_BASE_URL or $ANTHROPIC_BASE_URL",
+    )
+    who.add_argument(
+        "--provider",
+        choices=("openai", "anthropic"),
+        default="openai",
+        help="dialect: chat completions (default; most servers), or Anthropic's messages",
+    )
+    who.add_argument(
+        "--api-key-env",
+        metavar="NAME",
+        help="environment variable with the key; default: OPENAI_API_KEY or ANTHROPIC_API_KEY; a key is never an argument",
+    )
     how = p.add_argument_group("parameters of each request; what is not given is not sent")
     how.add_argument("--temperature", type=_not_negative, metavar="T")
     how.add_argument("--max-tokens", type=_count, metavar="N")
-    how.add_argument("--max-completion-tokens", type=_count, metavar="N", help="the name that newer OpenAI models take instead")
-    how.add_argument("--reasoning", type=_reasoning, metavar="WORD|JSON", help="an effort (low, high, ...), or the provider's object")
-    how.add_argument("--extra", type=_object, default={}, metavar="JSON", help="further fields, such as the provider pin of an aggregator")
+    how.add_argument(
+        "--max-completion-tokens",
+        type=_count,
+        metavar="N",
+        help="the name that newer OpenAI models take instead",
+    )
+    how.add_argument(
+        "--reasoning",
+        type=_reasoning,
+        metavar="WORD|JSON",
+        help="an effort (low, high, ...), or the provider's object",
+    )
+    how.add_argument(
+        "--extra",
+        type=_object,
+        default={},
+        metavar="JSON",
+        help="further fields, such as the provider pin of an aggregator",
+    )
     pace = p.add_argument_group("pace and patience")
-    pace.add_argument("--concurrency", type=_count, default=16, metavar="N", help="requests at once at most; fewer while the endpoint complains; default: %(default)s")
+    pace.add_argument(
+        "--concurrency",
+        type=_count,
+        default=16,
+        metavar="N",
+        help="requests at once at most; fewer while the endpoint complains; default: %(default)s",
+    )
     pace.add_argument("--rpm", type=_positive, metavar="N", help="requests a minute at most")
     pace.add_argument("--tpm", type=_positive, metavar="N", help="tokens a minute at most")
-    pace.add_argument("--attempts", type=_count, default=8, metavar="N", help="attempts of a request; default: %(default)s")
-    pace.add_argument("--connect-timeout", type=_positive, default=30.0, metavar="S", help="default: %(default)g s")
-    pace.add_argument("--read-timeout", type=_positive, default=600.0, metavar="S", help="longest silence within an attempt; the whole has no limit; default: %(default)g s")
-    pace.add_argument("--max-wait", type=_positive, default=600.0, metavar="S", help="stop if the endpoint asks to wait longer; default: %(default)g s")
-    pace.add_argument("--grace", type=_positive, default=90.0, metavar="S", help="after a signal, wait so long for answers in flight; default: %(default)g s")
-    pace.add_argument("--prices", type=Path, metavar="FILE", help="TOML of prices; without one cost is known only where the endpoint tells it")
-    pace.add_argument("--max-spend", type=_positive, metavar="X", help="stop when this run has cost so much")
+    pace.add_argument(
+        "--attempts",
+        type=_count,
+        default=8,
+        metavar="N",
+        help="attempts of a request; default: %(default)s",
+    )
+    pace.add_argument(
+        "--connect-timeout",
+        type=_positive,
+        default=30.0,
+        metavar="S",
+        help="default: %(default)g s",
+    )
+    pace.add_argument(
+        "--read-timeout",
+        type=_positive,
+        default=600.0,
+        metavar="S",
+        help="longest silence within an attempt; the whole has no limit; default: %(default)g s",
+    )
+    pace.add_argument(
+        "--max-wait",
+        type=_positive,
+        default=600.0,
+        metavar="S",
+        help="stop if the endpoint asks to wait longer; default: %(default)g s",
+    )
+    pace.add_argument(
+        "--grace",
+        type=_positive,
+        default=90.0,
+        metavar="S",
+        help="after a signal, wait so long for answers in flight; default: %(default)g s",
+    )
+    pace.add_argument(
+        "--prices",
+        type=Path,
+        metavar="FILE",
+        help="TOML of prices; without one cost is known only where the endpoint tells it",
+    )
+    pace.add_argument(
+        "--max-spend", type=_positive, metavar="X", help="stop when this run has cost so much"
+    )
     run = p.add_argument_group("run")
-    run.add_argument("--parser", choices=tuple(PARSERS), default=next(iter(PARSERS)), help="of the prediction files; the HDF5 file holds every parser's reading; default: %(default)s")
-    run.add_argument("--resume", action="store_true", help="go on with earlier replies; requests that were given up are asked again")
-    run.add_argument("--retry-failed", action="store_true", help="with --resume: ask again also what the endpoint rejected")
-    run.add_argument("--overwrite", action="store_true", help="start anew; earlier replies are set aside, not removed")
-    run.add_argument("--dry-run", action="store_true", help="say what would be asked; nothing is sent")
-    run.add_argument("--progress", choices=("auto", "bar", "plain", "none"), default="auto", help="default: a bar on a terminal, else plain lines")
+    run.add_argument(
+        "--parser",
+        choices=tuple(PARSERS),
+        default=next(iter(PARSERS)),
+        help="of the prediction files; the HDF5 file holds every parser's reading; default: %(default)s",
+    )
+    run.add_argument(
+        "--resume",
+        action="store_true",
+        help="go on with earlier replies; requests that were given up are asked again",
+    )
+    run.add_argument(
+        "--retry-failed",
+        action="store_true",
+        help="with --resume: ask again also what the endpoint rejected",
+    )
+    run.add_argument(
+        "--overwrite",
+        action="store_true",
+        help="start anew; earlier replies are set aside, not removed",
+    )
+    run.add_argument(
+        "--dry-run", action="store_true", help="say what would be asked; nothing is sent"
+    )
+    run.add_argument(
+        "--progress",
+        choices=("auto", "bar", "plain", "none"),
+        default="auto",
+        help="default: a bar on a terminal, else plain lines",
+    )
     p.add_config()
     return p
 
 
 def parse_parser() -> Parser:
     """Argument parser of the action parse."""
-    p = Parser("python jobs/query_vlm.py parse", "Read stored replies again; nothing is sent.", EXAMPLES)
+    p = Parser(
+        "python jobs/query_vlm.py parse", "Read stored replies again; nothing is sent.", EXAMPLES
+    )
     p.add_argument("answers", type=Path, metavar="FILE", help="file that jobs/query_vlm.py wrote")
-    p.add_argument("--parser", choices=tuple(PARSERS), default=next(iter(PARSERS)), help="default: %(default)s")
-    p.add_argument("-o", "--output", type=Path, required=True, metavar="DIR", help="folder for the prediction files, one an arm")
+    p.add_argument(
+        "--parser", choices=tuple(PARSERS), default=next(iter(PARSERS)), help="default: %(default)s"
+    )
+    p.add_argument(
+        "-o",
+        "--output",
+        type=Path,
+        required=True,
+        metavar="DIR",
+        help="folder for the prediction files, one an arm",
+    )
     return p
 
 

@@ -29,22 +29,82 @@ EXAMPLES = """\
 def parser() -> Parser:
     """Argument parser of the rendering command."""
     p = Parser("python -m rc_hpc.render", __doc__, EXAMPLES)
-    p.add_argument("source", nargs="*", default=["prototypes"], metavar="SOURCE", help=(
-        "CIF, POSCAR, extxyz or JSON file (gz too), folder, glob, ASE database, packed HDF5, 'mp:IDS' or 'mp:QUERY' (Materials Project), "
-        "'prototypes' (default) or 'synthetic:N'"))
-    p.add_argument("-o", "--output", type=Path, default=Path("renders.h5"), metavar="FILE", help=(
-        "manifest; the pictures go into a folder beside it, named like it without the ending; default: %(default)s"))
+    p.add_argument(
+        "source",
+        nargs="*",
+        default=["prototypes"],
+        metavar="SOURCE",
+        help=(
+            "CIF, POSCAR, extxyz or JSON file (gz too), folder, glob, ASE database, packed HDF5, 'mp:IDS' or 'mp:QUERY' (Materials Project), "
+            "'prototypes' (default) or 'synthetic:N'"
+        ),
+    )
+    p.add_argument(
+        "-o",
+        "--output",
+        type=Path,
+        default=Path("renders.h5"),
+        metavar="FILE",
+        help=(
+            "manifest; the pictures go into a folder beside it, named like it without the ending; default: %(default)s"
+        ),
+    )
     add_source_options(p)
-    p.add_argument("--convention", choices=tuple(CONVENTIONS), default="C1", help=(
-        "C1: 2x2x2 cells, radii 0.5, frozen cameras (default); C2: one cell; C3: radii 0.22; C4: off-axis cameras; C5: one cell, radii 0.22"))
-    p.add_argument("--protocol", default=None, metavar="NAME|FILE", help="cameras: frozen, off-axis, or a TOML file; default: the convention's")
-    p.add_argument("--tiling", default=None, metavar="N|N,N,N", help="repeat the conventional cell; default: the protocol file's if it repeats the cell, else the convention's")
-    p.add_argument("--radii", type=float, default=None, metavar="F", help="disc radius in covalent radii; default: the convention's")
-    p.add_argument("--size", type=int, default=768, metavar="PX", help="width and height of a picture; default: %(default)s")
-    p.add_argument("--renderer", choices=RENDERERS, default=RENDERERS[0], help="fast (default), or ase for ASE's own plotting, some twenty times slower")
-    p.add_argument("--compare", action="store_true", help="draw every picture with both and count the pixels that differ")
-    p.add_argument("--name-seed", default="", metavar="TEXT", help="makes other file names; default: none")
-    p.add_argument("--packed", type=Path, default=None, metavar="FILE", help="where the packed structures go when SOURCE is not packed; default: beside the output")
+    p.add_argument(
+        "--convention",
+        choices=tuple(CONVENTIONS),
+        default="C1",
+        help=(
+            "C1: 2x2x2 cells, radii 0.5, frozen cameras (default); C2: one cell; C3: radii 0.22; C4: off-axis cameras; C5: one cell, radii 0.22"
+        ),
+    )
+    p.add_argument(
+        "--protocol",
+        default=None,
+        metavar="NAME|FILE",
+        help="cameras: frozen, off-axis, or a TOML file; default: the convention's",
+    )
+    p.add_argument(
+        "--tiling",
+        default=None,
+        metavar="N|N,N,N",
+        help="repeat the conventional cell; default: the protocol file's if it repeats the cell, else the convention's",
+    )
+    p.add_argument(
+        "--radii",
+        type=float,
+        default=None,
+        metavar="F",
+        help="disc radius in covalent radii; default: the convention's",
+    )
+    p.add_argument(
+        "--size",
+        type=int,
+        default=768,
+        metavar="PX",
+        help="width and height of a picture; default: %(default)s",
+    )
+    p.add_argument(
+        "--renderer",
+        choices=RENDERERS,
+        default=RENDERERS[0],
+        help="fast (default), or ase for ASE's own plotting, some twenty times slower",
+    )
+    p.add_argument(
+        "--compare",
+        action="store_true",
+        help="draw every picture with both and count the pixels that differ",
+    )
+    p.add_argument(
+        "--name-seed", default="", metavar="TEXT", help="makes other file names; default: none"
+    )
+    p.add_argument(
+        "--packed",
+        type=Path,
+        default=None,
+        metavar="FILE",
+        help="where the packed structures go when SOURCE is not packed; default: beside the output",
+    )
     add_run_options(p)
     return p
 

@@ -47,10 +47,14 @@ class Table:
 def views_of(protocol: dict) -> str:
     """How many views a file's protocol has, and how many of them are of pinhole cameras; for captions."""
     pinholes = sum(centre is not None for centre in protocol.get("centres", ()))
-    return f"{len(protocol['views'])} views" + (f" ({pinholes} of pinhole cameras)" if pinholes else "")
+    return f"{len(protocol['views'])} views" + (
+        f" ({pinholes} of pinhole cameras)" if pinholes else ""
+    )
 
 
-def collect(makers: dict[str, Callable[[], tuple[str, pd.DataFrame]]], names: Iterable[str]) -> list[Table]:
+def collect(
+    makers: dict[str, Callable[[], tuple[str, pd.DataFrame]]], names: Iterable[str]
+) -> list[Table]:
     """The tables of these names, each from its maker's caption (without the full stop) and frame."""
     found = []
     for name in names:
@@ -61,7 +65,11 @@ def collect(makers: dict[str, Callable[[], tuple[str, pd.DataFrame]]], names: It
 
 def partial_note(n_rows: int, attrs: dict) -> str:
     """End of the conditions in the captions of an unfinished file; empty for a whole one."""
-    return "" if attrs.get("complete_rows", 1) else f"; PARTIAL: {n_rows} of {attrs['total']} structures are done"
+    return (
+        ""
+        if attrs.get("complete_rows", 1)
+        else f"; PARTIAL: {n_rows} of {attrs['total']} structures are done"
+    )
 
 
 def render(table: Table, style: str) -> str:
@@ -72,7 +80,9 @@ def render(table: Table, style: str) -> str:
 
     cells, numeric = _cells(table.frame)
     if style == "markdown":
-        cells = {_pipes(title): [_pipes(text) for text in column] for title, column in cells.items()}
+        cells = {
+            _pipes(title): [_pipes(text) for text in column] for title, column in cells.items()
+        }
     layout = {}
     if len(table.frame):  # tabulate does not take these for a table without rows
         layout["colalign"] = ["right" if number else "left" for number in numeric]
@@ -80,7 +90,9 @@ def render(table: Table, style: str) -> str:
             layout["maxcolwidths"] = [None if number else _WRAP for number in numeric]
             layout["maxheadercolwidths"] = [_WRAP_TITLE if number else None for number in numeric]
     rows = list(zip(*cells.values(), strict=True))
-    body = tabulate(rows, headers=list(cells), tablefmt=_STYLES[style], disable_numparse=True, **layout)
+    body = tabulate(
+        rows, headers=list(cells), tablefmt=_STYLES[style], disable_numparse=True, **layout
+    )
     if style == "latex":
         return f"% {table.caption}\n{body}"
     return f"{table.caption}\n\n{body}"
@@ -111,7 +123,9 @@ def write(table: Table, folder: str | Path, style: str, metadata: dict) -> Path:
         The file cannot be written, or Parquet is asked for without pyarrow.
     """
     path = Path(folder) / f"{table.name}.{ENDINGS[style]}"
-    data = _parquet(table, metadata) if style == "parquet" else (render(table, style) + "\n").encode()
+    data = (
+        _parquet(table, metadata) if style == "parquet" else (render(table, style) + "\n").encode()
+    )
     write_bytes(path, data)
     return path
 
@@ -122,7 +136,9 @@ def write_bytes(path: Path, data: bytes) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(data)
     except OSError as error:
-        raise RcError(f"{path}: cannot be written ({error.strerror}): choose another --output folder or free space") from error
+        raise RcError(
+            f"{path}: cannot be written ({error.strerror}): choose another --output folder or free space"
+        ) from error
 
 
 def _parquet(table: Table, metadata: dict) -> bytes:
@@ -130,10 +146,14 @@ def _parquet(table: Table, metadata: dict) -> bytes:
         import pyarrow
         from pyarrow import parquet
     except ImportError as error:
-        raise RcError("Parquet needs pyarrow, which is not installed: pip install 'rc_hpc[tables]', or take --format csv") from error
+        raise RcError(
+            "Parquet needs pyarrow, which is not installed: pip install 'rc_hpc[tables]', or take --format csv"
+        ) from error
     content = pyarrow.Table.from_pandas(table.frame, preserve_index=False)
     ours = json.dumps({"caption": table.caption, **metadata}, sort_keys=True)
-    content = content.replace_schema_metadata({**(content.schema.metadata or {}), b"rc_hpc": ours.encode()})
+    content = content.replace_schema_metadata(
+        {**(content.schema.metadata or {}), b"rc_hpc": ours.encode()}
+    )
     sink = io.BytesIO()
     parquet.write_table(content, sink)
     return sink.getvalue()
@@ -154,13 +174,19 @@ def _join(texts: dict[str, list[str]], numeric: dict[str, bool]) -> None:
     """Put what belongs together into one column: k/n, the two limits, the two extremes."""
     counts = [name for name in texts if name.endswith("count")]
     for name in counts:
-        texts[name] = [f"{count}/{n}" if count else "" for count, n in zip(texts[name], texts["n"], strict=True)]
+        texts[name] = [
+            f"{count}/{n}" if count else ""
+            for count, n in zip(texts[name], texts["n"], strict=True)
+        ]
     if counts:
         del texts["n"]
     for first, last, form in (("low95", "high95", "[{}, {}]"), ("min", "max", "{} to {}")):
         for name in [name for name in texts if name.endswith(first)]:
             others = texts.pop(name.removesuffix(first) + last)
-            texts[name] = [form.format(*pair) if all(pair) else "" for pair in zip(texts[name], others, strict=True)]
+            texts[name] = [
+                form.format(*pair) if all(pair) else ""
+                for pair in zip(texts[name], others, strict=True)
+            ]
             numeric[name] = True
 
 

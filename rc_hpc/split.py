@@ -35,7 +35,9 @@ def elements(text: str) -> tuple[str, ...] | int:
 
     names = tuple(part.strip() for part in text.split(","))
     if strange := [name for name in names if name not in atomic_numbers or name == "X"]:
-        raise UsageError(f"{strange[0]!r} is no element: give symbols such as Ti,Mn, or how many to draw")
+        raise UsageError(
+            f"{strange[0]!r} is no element: give symbols such as Ti,Mn, or how many to draw"
+        )
     return tuple(sorted(set(names)))
 
 
@@ -45,24 +47,84 @@ def parser() -> Parser:
     actions = p.add_subparsers(dest="action", required=True, metavar="ACTION", title="actions")
     text = "draw a split from packed structures"
     build = actions.add_parser("build", help=text, description=f"{text}.", examples=BUILD)
-    build.add_argument("packed", type=Path, metavar="PACKED", help="file written by python -m rc_hpc.pack")
-    build.add_argument("-o", "--output", type=Path, default=Path("split"), metavar="DIR", help="default: %(default)s")
-    build.add_argument("--reserve", required=True, metavar="N|A,B,C", help="elements that only evaluation structures hold, or how many to draw")
-    build.add_argument("--seed", type=int, default=23, metavar="N", help="of all draws; default: %(default)s")
+    build.add_argument(
+        "packed", type=Path, metavar="PACKED", help="file written by python -m rc_hpc.pack"
+    )
+    build.add_argument(
+        "-o",
+        "--output",
+        type=Path,
+        default=Path("split"),
+        metavar="DIR",
+        help="default: %(default)s",
+    )
+    build.add_argument(
+        "--reserve",
+        required=True,
+        metavar="N|A,B,C",
+        help="elements that only evaluation structures hold, or how many to draw",
+    )
+    build.add_argument(
+        "--seed", type=int, default=23, metavar="N", help="of all draws; default: %(default)s"
+    )
     for side in ("train", "eval"):
-        build.add_argument(f"--{side}-per-system", type=int, default=0, metavar="N", help="structures of each crystal system at most; default: all")
-    build.add_argument("--per-formula", type=int, default=0, metavar="N", help="structures of one formula at most; default: all")
-    build.add_argument("--max-atoms", type=int, default=0, metavar="N", help="atoms of the conventional cell at most; default: all that were packed")
-    build.add_argument("--quarantined", action="store_true", help="also structures whose label is unstable")
-    build.add_argument("--prior", type=Path, action="append", default=[], metavar="FILE", help="structures used before: ids one a line, or JSON lines; neither they nor their formulas are drawn. May be repeated")
+        build.add_argument(
+            f"--{side}-per-system",
+            type=int,
+            default=0,
+            metavar="N",
+            help="structures of each crystal system at most; default: all",
+        )
+    build.add_argument(
+        "--per-formula",
+        type=int,
+        default=0,
+        metavar="N",
+        help="structures of one formula at most; default: all",
+    )
+    build.add_argument(
+        "--max-atoms",
+        type=int,
+        default=0,
+        metavar="N",
+        help="atoms of the conventional cell at most; default: all that were packed",
+    )
+    build.add_argument(
+        "--quarantined", action="store_true", help="also structures whose label is unstable"
+    )
+    build.add_argument(
+        "--prior",
+        type=Path,
+        action="append",
+        default=[],
+        metavar="FILE",
+        help="structures used before: ids one a line, or JSON lines; neither they nor their formulas are drawn. May be repeated",
+    )
     build.add_argument("--overwrite", action="store_true", help="replace the split in the folder")
     build.add_config()
     text = "say what the two sides of a split share"
-    audit = actions.add_parser("audit", help=text, description=f"{text}. Exit code 3 where anything leaks.", examples=AUDIT)
-    audit.add_argument("split", type=Path, metavar="DIR", help="folder with train.jsonl and eval.jsonl")
-    audit.add_argument("--structures", type=Path, default=None, metavar="FILE", help="formulas of lines that have none: a packed file, or a JSON object of id to an object with formula")
-    audit.add_argument("--reserve", default="", metavar="A,B,C", help="reserved elements; default: those in split_meta.json")
-    audit.add_argument("--prior", type=Path, action="append", default=[], metavar="FILE", help="as for build")
+    audit = actions.add_parser(
+        "audit", help=text, description=f"{text}. Exit code 3 where anything leaks.", examples=AUDIT
+    )
+    audit.add_argument(
+        "split", type=Path, metavar="DIR", help="folder with train.jsonl and eval.jsonl"
+    )
+    audit.add_argument(
+        "--structures",
+        type=Path,
+        default=None,
+        metavar="FILE",
+        help="formulas of lines that have none: a packed file, or a JSON object of id to an object with formula",
+    )
+    audit.add_argument(
+        "--reserve",
+        default="",
+        metavar="A,B,C",
+        help="reserved elements; default: those in split_meta.json",
+    )
+    audit.add_argument(
+        "--prior", type=Path, action="append", default=[], metavar="FILE", help="as for build"
+    )
     audit.add_config()
     return p
 
@@ -88,8 +150,18 @@ def _run(argv) -> int:
         caps = (args.train_per_system, args.eval_per_system, args.per_formula)
         if min(*caps, args.max_atoms) < 0 or not 0 <= args.seed < 1 << 63:
             raise UsageError("caps and --seed are whole numbers from 0 on")
-        request = splitting.Request(reserve, args.seed, splitting.Caps(*caps), args.max_atoms, args.quarantined, tuple(args.prior))
-        tables, code = splitting.build(args.packed, args.output, request, args.overwrite), Exit.CLEAN
+        request = splitting.Request(
+            reserve,
+            args.seed,
+            splitting.Caps(*caps),
+            args.max_atoms,
+            args.quarantined,
+            tuple(args.prior),
+        )
+        tables, code = (
+            splitting.build(args.packed, args.output, request, args.overwrite),
+            Exit.CLEAN,
+        )
     if not args.quiet:
         show(tables, "terminal")
     return code

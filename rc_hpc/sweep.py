@@ -13,7 +13,14 @@ from rc_hpc.census import add_oracle_options, add_run_options, add_source, add_t
 from rc_hpc.cli import Parser
 from rc_hpc.drivers.entry import run_command
 from rc_hpc.options import ENUMERATIONS, MERGE_RULES, TRUTHS
-from rc_hpc.sweep_options import CONDITIONS, ESTIMATORS, LABELLERS, NOISE_RULES, OCCLUSION_RULES, VERIFICATIONS
+from rc_hpc.sweep_options import (
+    CONDITIONS,
+    ESTIMATORS,
+    LABELLERS,
+    NOISE_RULES,
+    OCCLUSION_RULES,
+    VERIFICATIONS,
+)
 
 EXAMPLES = """\
   python -m rc_hpc.sweep frontier packed.h5         R1 and certificates over the tolerance delta
@@ -84,6 +91,7 @@ def lengths(text: str) -> tuple[float, ...]:
 
 def some_of(known: tuple[str, ...]) -> Callable[[str], tuple[str, ...]]:
     """Parser of ``all`` or comma-separated names of `known`, in their order."""
+
     def names(text: str) -> tuple[str, ...]:
         asked = known if text == "all" else text.split(",")
         strange = [name for name in asked if name not in known]
@@ -98,29 +106,103 @@ def add_frontier(p: Parser) -> None:
     """Options of the tolerance frontier."""
     add_source(p, "frontier.h5")
     add_oracle_options(p, subsets="full")
-    p.add_argument("--deltas", type=lengths, default=constants.FRONTIER_DELTAS, metavar="Å,Å", help=(
-        f"acceptance and merge tolerances; default: {','.join(f'{delta:g}' for delta in constants.FRONTIER_DELTAS)}"))
-    p.add_argument("--symprecs", type=lengths, default=None, metavar="Å,Å", help="spglib's symprec of the reconstructions' labels (the true label is at --tau); default: --tau")
-    p.add_argument("--delta-max", type=float, default=None, metavar="Å", help=f"follow the delta profile up to this delta; default: {constants.DELTA_MAX}, or the largest of --deltas")
-    p.add_argument("--enumerations", type=some_of(ENUMERATIONS), default=ENUMERATIONS[:1], metavar="all|NAME,NAME", help=f"of {', '.join(ENUMERATIONS)}; default: {ENUMERATIONS[0]}")
-    p.add_argument("--rules", type=some_of(MERGE_RULES), default=MERGE_RULES[:1], metavar="all|NAME,NAME", help=f"merge rules, of {', '.join(MERGE_RULES)}; default: {MERGE_RULES[0]}")
+    p.add_argument(
+        "--deltas",
+        type=lengths,
+        default=constants.FRONTIER_DELTAS,
+        metavar="Å,Å",
+        help=(
+            f"acceptance and merge tolerances; default: {','.join(f'{delta:g}' for delta in constants.FRONTIER_DELTAS)}"
+        ),
+    )
+    p.add_argument(
+        "--symprecs",
+        type=lengths,
+        default=None,
+        metavar="Å,Å",
+        help="spglib's symprec of the reconstructions' labels (the true label is at --tau); default: --tau",
+    )
+    p.add_argument(
+        "--delta-max",
+        type=float,
+        default=None,
+        metavar="Å",
+        help=f"follow the delta profile up to this delta; default: {constants.DELTA_MAX}, or the largest of --deltas",
+    )
+    p.add_argument(
+        "--enumerations",
+        type=some_of(ENUMERATIONS),
+        default=ENUMERATIONS[:1],
+        metavar="all|NAME,NAME",
+        help=f"of {', '.join(ENUMERATIONS)}; default: {ENUMERATIONS[0]}",
+    )
+    p.add_argument(
+        "--rules",
+        type=some_of(MERGE_RULES),
+        default=MERGE_RULES[:1],
+        metavar="all|NAME,NAME",
+        help=f"merge rules, of {', '.join(MERGE_RULES)}; default: {MERGE_RULES[0]}",
+    )
     add_run_options(p)
 
 
 def add_noise(p: Parser) -> None:
     """Options of the noise sweep."""
     add_source(p, "noise.h5")
-    p.add_argument("--protocols", default="frozen,off-axis", metavar="NAME|FILE[@TILING],...", help="cameras: frozen, off-axis or TOML files; @2 or @2x2x1 repeats the conventional cell; default: %(default)s")
-    p.add_argument("--sigmas", type=lengths, default=constants.NOISE_SIGMAS, metavar="Å,Å", help=(
-        f"standard deviations of each screen coordinate of a disc centre; default: {','.join(f'{sigma:g}' for sigma in constants.NOISE_SIGMAS)}"))
-    p.add_argument("--seeds", type=int, default=10, metavar="N", help="seeds 0 to N-1; default: %(default)s")
-    p.add_argument("--rules", type=some_of(NOISE_RULES), default=NOISE_RULES[:1], metavar="all|NAME,NAME", help=(
-        "tolerance rules: common is delta = max(0.01, 8 sigma) for all protocols, paper is max(0.15, 4 sigma), record is the released "
-        f"experiment, its estimator, merge rule, labeller and random numbers included (parity only); default: {NOISE_RULES[0]}"))
-    p.add_argument("--estimators", type=some_of(ESTIMATORS), default=ESTIMATORS[:1], metavar="all|NAME,NAME", help=f"centroids that a position is estimated from, of {', '.join(ESTIMATORS)}; default: {ESTIMATORS[0]}")
-    p.add_argument("--merge", choices=MERGE_RULES, default="best-residual", help="merge rule of the estimators that read pairs; default: %(default)s")
-    p.add_argument("--labeller", choices=LABELLERS, default=LABELLERS[0], help="how the noisy cell's symmetry is found: by a test against the errors' covariance (default), at a symprec that follows from sigma, or at the record's, which follows from the true errors (parity only)")
-    p.add_argument("--order", type=Path, default=None, metavar="FILE", help="ids, one a line, in the order in which the rule record draws its errors; default: the order of the packed file")
+    p.add_argument(
+        "--protocols",
+        default="frozen,off-axis",
+        metavar="NAME|FILE[@TILING],...",
+        help="cameras: frozen, off-axis or TOML files; @2 or @2x2x1 repeats the conventional cell; default: %(default)s",
+    )
+    p.add_argument(
+        "--sigmas",
+        type=lengths,
+        default=constants.NOISE_SIGMAS,
+        metavar="Å,Å",
+        help=(
+            f"standard deviations of each screen coordinate of a disc centre; default: {','.join(f'{sigma:g}' for sigma in constants.NOISE_SIGMAS)}"
+        ),
+    )
+    p.add_argument(
+        "--seeds", type=int, default=10, metavar="N", help="seeds 0 to N-1; default: %(default)s"
+    )
+    p.add_argument(
+        "--rules",
+        type=some_of(NOISE_RULES),
+        default=NOISE_RULES[:1],
+        metavar="all|NAME,NAME",
+        help=(
+            "tolerance rules: common is delta = max(0.01, 8 sigma) for all protocols, paper is max(0.15, 4 sigma), record is the released "
+            f"experiment, its estimator, merge rule, labeller and random numbers included (parity only); default: {NOISE_RULES[0]}"
+        ),
+    )
+    p.add_argument(
+        "--estimators",
+        type=some_of(ESTIMATORS),
+        default=ESTIMATORS[:1],
+        metavar="all|NAME,NAME",
+        help=f"centroids that a position is estimated from, of {', '.join(ESTIMATORS)}; default: {ESTIMATORS[0]}",
+    )
+    p.add_argument(
+        "--merge",
+        choices=MERGE_RULES,
+        default="best-residual",
+        help="merge rule of the estimators that read pairs; default: %(default)s",
+    )
+    p.add_argument(
+        "--labeller",
+        choices=LABELLERS,
+        default=LABELLERS[0],
+        help="how the noisy cell's symmetry is found: by a test against the errors' covariance (default), at a symprec that follows from sigma, or at the record's, which follows from the true errors (parity only)",
+    )
+    p.add_argument(
+        "--order",
+        type=Path,
+        default=None,
+        metavar="FILE",
+        help="ids, one a line, in the order in which the rule record draws its errors; default: the order of the packed file",
+    )
     add_truth_options(p)
     add_run_options(p)
 
@@ -134,18 +216,58 @@ def add_occlusion(p: Parser) -> None:
     """Options of the occlusion sweep."""
     add_source(p, "occlusion.h5")
     add_oracle_options(p, subsets="full")
-    p.add_argument("--delta", type=float, default=constants.DELTA, metavar="Å", help="acceptance and merge tolerance; default: %(default)s")
-    p.add_argument("--conditions", type=some_of(CONDITIONS), default=CONDITIONS, metavar="all|NAME,NAME", help=(
-        "centres taken away: O0 none, O1 those hidden by atoms of other symmetry orbits only, O2 all hidden, O3 those hidden by one of their own orbit; default: all"))
-    p.add_argument("--verify", type=names, default=VERIFICATIONS, metavar="NAME,NAME", help=(
-        "when a view that does not show a candidate lets it pass: strict (never), covered (where a disc whose centre is shown covers the spot), "
-        "painted (where any disc does), K-of-V (where K views show it), excused (where something was taken away: knows the answer, for parity only); "
-        f"default: {','.join(VERIFICATIONS)}"))
-    p.add_argument("--enumerations", type=some_of(ENUMERATIONS), default=ENUMERATIONS[:1], metavar="all|NAME,NAME", help=(
-        f"of {', '.join(ENUMERATIONS)} (the next pair where the first two cameras give nothing); default: {ENUMERATIONS[0]}"))
-    p.add_argument("--rules", type=some_of(OCCLUSION_RULES), default=OCCLUSION_RULES[:1], metavar="all|NAME,NAME", help=(
-        f"merge rules, of {', '.join(OCCLUSION_RULES)} (with strict and excused only); default: {OCCLUSION_RULES[0]}"))
-    p.add_argument("--radii", type=float, default=0.5, metavar="FACTOR", help="disc radius in units of the covalent radius; default: %(default)s")
+    p.add_argument(
+        "--delta",
+        type=float,
+        default=constants.DELTA,
+        metavar="Å",
+        help="acceptance and merge tolerance; default: %(default)s",
+    )
+    p.add_argument(
+        "--conditions",
+        type=some_of(CONDITIONS),
+        default=CONDITIONS,
+        metavar="all|NAME,NAME",
+        help=(
+            "centres taken away: O0 none, O1 those hidden by atoms of other symmetry orbits only, O2 all hidden, O3 those hidden by one of their own orbit; default: all"
+        ),
+    )
+    p.add_argument(
+        "--verify",
+        type=names,
+        default=VERIFICATIONS,
+        metavar="NAME,NAME",
+        help=(
+            "when a view that does not show a candidate lets it pass: strict (never), covered (where a disc whose centre is shown covers the spot), "
+            "painted (where any disc does), K-of-V (where K views show it), excused (where something was taken away: knows the answer, for parity only); "
+            f"default: {','.join(VERIFICATIONS)}"
+        ),
+    )
+    p.add_argument(
+        "--enumerations",
+        type=some_of(ENUMERATIONS),
+        default=ENUMERATIONS[:1],
+        metavar="all|NAME,NAME",
+        help=(
+            f"of {', '.join(ENUMERATIONS)} (the next pair where the first two cameras give nothing); default: {ENUMERATIONS[0]}"
+        ),
+    )
+    p.add_argument(
+        "--rules",
+        type=some_of(OCCLUSION_RULES),
+        default=OCCLUSION_RULES[:1],
+        metavar="all|NAME,NAME",
+        help=(
+            f"merge rules, of {', '.join(OCCLUSION_RULES)} (with strict and excused only); default: {OCCLUSION_RULES[0]}"
+        ),
+    )
+    p.add_argument(
+        "--radii",
+        type=float,
+        default=0.5,
+        metavar="FACTOR",
+        help="disc radius in units of the covalent radius; default: %(default)s",
+    )
     add_run_options(p)
 
 
@@ -160,22 +282,101 @@ def held_out(text: str) -> float | Path:
 def add_design(p: Parser) -> None:
     """Options of the camera design."""
     add_source(p, "design.h5")
-    p.add_argument("--views", type=int, default=5, metavar="N", help="cameras of a set; default: %(default)s")
-    p.add_argument("--keep", type=names, default=(), metavar="NAME,NAME", help="cameras of the protocol frozen that every set holds, such as axis_a,axis_b,axis_c; default: none")
-    p.add_argument("--beside", default="frozen,off-axis", metavar="NAME|FILE[@TILING],...", help="protocols to compare with: frozen, off-axis or TOML files; default: %(default)s")
-    p.add_argument("--held-out", type=held_out, default=0.5, metavar="SHARE|FILE", help=(
-        "structures that the search does not see: a share of the compositions, or a file of ids, one a line (other structures of their compositions are not searched on either); default: %(default)s"))
-    p.add_argument("--training", type=int, default=100, metavar="N", help="structures, at most, on which the best of the sets found is chosen; default: %(default)s")
-    p.add_argument("--sample", type=int, default=40, metavar="N", help="those of them, at most, on which the search counts phantoms; default: %(default)s")
-    p.add_argument("--starts", type=int, default=64, metavar="N", help="random starts of the search; default: %(default)s")
-    p.add_argument("--shortlist", type=int, default=4, metavar="N", help="sets found, at most, that are read under noise; default: %(default)s")
-    p.add_argument("--search-seed", type=int, default=0, metavar="N", help="seed of the split and of the search; default: %(default)s")
-    p.add_argument("--delta", type=float, default=constants.DELTA, metavar="Å", help="acceptance and merge tolerance of the phantom rates; default: %(default)s")
-    p.add_argument("--sigmas", type=lengths, default=constants.DESIGN_SIGMAS, metavar="Å,Å", help=(
-        f"standard deviations of each screen coordinate of a disc centre; default: {','.join(f'{sigma:g}' for sigma in constants.DESIGN_SIGMAS)}"))
-    p.add_argument("--seeds", type=int, default=3, metavar="N", help="noise seeds 0 to N-1; default: %(default)s")
-    p.add_argument("--truth", choices=TRUTHS, default=TRUTHS[0], help="the cell whose label counts as true; default: %(default)s")
-    p.add_argument("--quarantine", choices=("drop", "keep"), default="drop", help="structures with an unstable label: drop (default; they take no part) or keep")
+    p.add_argument(
+        "--views", type=int, default=5, metavar="N", help="cameras of a set; default: %(default)s"
+    )
+    p.add_argument(
+        "--keep",
+        type=names,
+        default=(),
+        metavar="NAME,NAME",
+        help="cameras of the protocol frozen that every set holds, such as axis_a,axis_b,axis_c; default: none",
+    )
+    p.add_argument(
+        "--beside",
+        default="frozen,off-axis",
+        metavar="NAME|FILE[@TILING],...",
+        help="protocols to compare with: frozen, off-axis or TOML files; default: %(default)s",
+    )
+    p.add_argument(
+        "--held-out",
+        type=held_out,
+        default=0.5,
+        metavar="SHARE|FILE",
+        help=(
+            "structures that the search does not see: a share of the compositions, or a file of ids, one a line (other structures of their compositions are not searched on either); default: %(default)s"
+        ),
+    )
+    p.add_argument(
+        "--training",
+        type=int,
+        default=100,
+        metavar="N",
+        help="structures, at most, on which the best of the sets found is chosen; default: %(default)s",
+    )
+    p.add_argument(
+        "--sample",
+        type=int,
+        default=40,
+        metavar="N",
+        help="those of them, at most, on which the search counts phantoms; default: %(default)s",
+    )
+    p.add_argument(
+        "--starts",
+        type=int,
+        default=64,
+        metavar="N",
+        help="random starts of the search; default: %(default)s",
+    )
+    p.add_argument(
+        "--shortlist",
+        type=int,
+        default=4,
+        metavar="N",
+        help="sets found, at most, that are read under noise; default: %(default)s",
+    )
+    p.add_argument(
+        "--search-seed",
+        type=int,
+        default=0,
+        metavar="N",
+        help="seed of the split and of the search; default: %(default)s",
+    )
+    p.add_argument(
+        "--delta",
+        type=float,
+        default=constants.DELTA,
+        metavar="Å",
+        help="acceptance and merge tolerance of the phantom rates; default: %(default)s",
+    )
+    p.add_argument(
+        "--sigmas",
+        type=lengths,
+        default=constants.DESIGN_SIGMAS,
+        metavar="Å,Å",
+        help=(
+            f"standard deviations of each screen coordinate of a disc centre; default: {','.join(f'{sigma:g}' for sigma in constants.DESIGN_SIGMAS)}"
+        ),
+    )
+    p.add_argument(
+        "--seeds",
+        type=int,
+        default=3,
+        metavar="N",
+        help="noise seeds 0 to N-1; default: %(default)s",
+    )
+    p.add_argument(
+        "--truth",
+        choices=TRUTHS,
+        default=TRUTHS[0],
+        help="the cell whose label counts as true; default: %(default)s",
+    )
+    p.add_argument(
+        "--quarantine",
+        choices=("drop", "keep"),
+        default="drop",
+        help="structures with an unstable label: drop (default; they take no part) or keep",
+    )
     add_run_options(p)
 
 
@@ -189,10 +390,27 @@ class Sweep(NamedTuple):
 
 
 SWEEPS = {
-    "frontier": Sweep("R1 over the tolerance delta under every reading, and the deltas at which each structure has phantoms", FRONTIER_EXAMPLES, add_frontier),
-    "occlusion": Sweep("R1 where discs hide the centres of others, by what is taken away and by how misses are judged", OCCLUSION_EXAMPLES, add_occlusion),
-    "design": Sweep(DESIGN_NOTE, DESIGN_EXAMPLES, add_design, "better cameras by a seeded search, judged on structures that it did not see"),
-    "noise": Sweep("R1 over Gaussian noise of the disc centres, for camera protocols, tolerance rules and estimators side by side", NOISE_EXAMPLES, add_noise),
+    "frontier": Sweep(
+        "R1 over the tolerance delta under every reading, and the deltas at which each structure has phantoms",
+        FRONTIER_EXAMPLES,
+        add_frontier,
+    ),
+    "occlusion": Sweep(
+        "R1 where discs hide the centres of others, by what is taken away and by how misses are judged",
+        OCCLUSION_EXAMPLES,
+        add_occlusion,
+    ),
+    "design": Sweep(
+        DESIGN_NOTE,
+        DESIGN_EXAMPLES,
+        add_design,
+        "better cameras by a seeded search, judged on structures that it did not see",
+    ),
+    "noise": Sweep(
+        "R1 over Gaussian noise of the disc centres, for camera protocols, tolerance rules and estimators side by side",
+        NOISE_EXAMPLES,
+        add_noise,
+    ),
 }
 
 
@@ -201,7 +419,14 @@ def parser() -> Parser:
     p = Parser("python -m rc_hpc.sweep", __doc__, EXAMPLES, told=False)
     sweeps = p.add_subparsers(dest="sweep", required=True, metavar="SWEEP", title="sweeps")
     for name, sweep in SWEEPS.items():
-        sweep.add_options(sweeps.add_parser(name, help=sweep.line or sweep.description, description=f"{sweep.description}.", examples=sweep.examples))
+        sweep.add_options(
+            sweeps.add_parser(
+                name,
+                help=sweep.line or sweep.description,
+                description=f"{sweep.description}.",
+                examples=sweep.examples,
+            )
+        )
     return p
 
 

@@ -67,15 +67,21 @@ class FrontierOptions(Options):
             for value in values:
                 tolerance(flag, value)
             if not values or sorted(set(values)) != list(values):
-                raise UsageError(f"{flag} must be different lengths in Å, ascending, not {', '.join(map(str, values)) or 'none'}")
+                raise UsageError(
+                    f"{flag} must be different lengths in Å, ascending, not {', '.join(map(str, values)) or 'none'}"
+                )
         if not self.deltas[-1] <= self.delta_max < float("inf"):
-            raise UsageError(f"--delta-max ({self.delta_max} Å) must be finite and not below the largest of --deltas ({self.deltas[-1]} Å)")
+            raise UsageError(
+                f"--delta-max ({self.delta_max} Å) must be finite and not below the largest of --deltas ({self.deltas[-1]} Å)"
+            )
         for name, known in (("enumerations", ENUMERATIONS), ("rules", MERGE_RULES)):
             values = getattr(self, name)
             for value in values:
                 known_name(name, value, known)
             if not values or len(set(values)) != len(values):
-                raise UsageError(f"--{name} must name some of {', '.join(known)}, each once, not {', '.join(values) or 'none'}")
+                raise UsageError(
+                    f"--{name} must name some of {', '.join(known)}, each once, not {', '.join(values) or 'none'}"
+                )
         for name, known in (("truth", TRUTHS), ("quarantine", QUARANTINE_POLICIES)):
             known_name(name, getattr(self, name), known)
 
@@ -126,9 +132,17 @@ class NoiseOptions(Options):
     def __post_init__(self):
         names = [protocol["name"] for protocol in self.protocols]
         if not names or len(set(names)) != len(names):
-            raise UsageError(f"--protocols must be different protocols, each under its own name, not {', '.join(names) or 'none'}")
-        if not self.sigmas or sorted(set(self.sigmas)) != list(self.sigmas) or not 0 <= self.sigmas[0] <= self.sigmas[-1] < float("inf"):
-            raise UsageError(f"--sigmas must be different lengths in Å, ascending, none negative, not {', '.join(map(str, self.sigmas)) or 'none'}")
+            raise UsageError(
+                f"--protocols must be different protocols, each under its own name, not {', '.join(names) or 'none'}"
+            )
+        if (
+            not self.sigmas
+            or sorted(set(self.sigmas)) != list(self.sigmas)
+            or not 0 <= self.sigmas[0] <= self.sigmas[-1] < float("inf")
+        ):
+            raise UsageError(
+                f"--sigmas must be different lengths in Å, ascending, none negative, not {', '.join(map(str, self.sigmas)) or 'none'}"
+            )
         if not 1 <= self.seeds <= 10_000:
             raise UsageError(f"--seeds must be between 1 and 10000, not {self.seeds}")
         for name, known in (("rules", NOISE_RULES), ("estimators", ESTIMATORS)):
@@ -136,16 +150,28 @@ class NoiseOptions(Options):
             for value in values:
                 known_name(name, value, known)
             if not values or len(set(values)) != len(values):
-                raise UsageError(f"--{name} must name some of {', '.join(known)}, each once, not {', '.join(values) or 'none'}")
-        for name, known in (("merge", MERGE_RULES), ("labeller", LABELLERS), ("truth", TRUTHS), ("quarantine", QUARANTINE_POLICIES)):
+                raise UsageError(
+                    f"--{name} must name some of {', '.join(known)}, each once, not {', '.join(values) or 'none'}"
+                )
+        for name, known in (
+            ("merge", MERGE_RULES),
+            ("labeller", LABELLERS),
+            ("truth", TRUTHS),
+            ("quarantine", QUARANTINE_POLICIES),
+        ):
             known_name(name, getattr(self, name), known)
 
     @property
     def readings(self) -> tuple[tuple[str, str, str, str], ...]:
         """All (rule, estimator, merge, labeller), in the order of the file."""
         return tuple(
-            reading for rule in self.rules
-            for reading in ((RECORDED_READING,) if rule == "record" else ((rule, estimator, self.merge, self.labeller) for estimator in self.estimators))
+            reading
+            for rule in self.rules
+            for reading in (
+                (RECORDED_READING,)
+                if rule == "record"
+                else ((rule, estimator, self.merge, self.labeller) for estimator in self.estimators)
+            )
         )
 
     @property
@@ -259,20 +285,35 @@ class OcclusionOptions(Options):
         tolerance("--delta", self.delta)
         if not 0 < self.radii_factor < float("inf"):
             raise UsageError(f"--radii must be a positive factor, not {self.radii_factor}")
-        for name, known in (("conditions", CONDITIONS), ("enumerations", ENUMERATIONS), ("rules", OCCLUSION_RULES)):
+        for name, known in (
+            ("conditions", CONDITIONS),
+            ("enumerations", ENUMERATIONS),
+            ("rules", OCCLUSION_RULES),
+        ):
             for value in getattr(self, name):
                 known_name(name, value, known)
         for name in self.verifications:
-            if name not in ("strict", "covered", "painted", "excused") and shown_needed(name) is None:
-                raise UsageError(f"--verify {name!r}: strict, covered, painted, excused, or a number of views of 2 or more as in 3-of-V")
+            if (
+                name not in ("strict", "covered", "painted", "excused")
+                and shown_needed(name) is None
+            ):
+                raise UsageError(
+                    f"--verify {name!r}: strict, covered, painted, excused, or a number of views of 2 or more as in 3-of-V"
+                )
             if (shown_needed(name) or 0) > len(self.protocol["views"]):
-                raise UsageError(f"--verify {name}: the protocol has {len(self.protocol['views'])} views")
+                raise UsageError(
+                    f"--verify {name}: the protocol has {len(self.protocol['views'])} views"
+                )
         for name in ("conditions", "verifications", "enumerations", "rules"):
             values = getattr(self, name)
             if not values or len(set(values)) != len(values):
-                raise UsageError(f"the {name} of an occlusion sweep must be some, each once, not {', '.join(values) or 'none'}")
+                raise UsageError(
+                    f"the {name} of an occlusion sweep must be some, each once, not {', '.join(values) or 'none'}"
+                )
         if not self.readings:
-            raise UsageError("--rules first reads strict and excused only: add one of them to --verify, or dominance to --rules")
+            raise UsageError(
+                "--rules first reads strict and excused only: add one of them to --verify, or dominance to --rules"
+            )
 
     @property
     def readings(self) -> tuple[tuple[str, str, str], ...]:
@@ -282,7 +323,8 @@ class OcclusionOptions(Options):
         missing it misreads perfect pictures, so it goes with `strict` and `excused` only.
         """
         return tuple(
-            reading for reading in itertools.product(self.verifications, self.enumerations, self.rules)
+            reading
+            for reading in itertools.product(self.verifications, self.enumerations, self.rules)
             if reading[2] != "first" or reading[0] in ("strict", "excused")
         )
 

@@ -11,12 +11,33 @@ from typing import TYPE_CHECKING
 from rc_hpc import design_tables, frontier_tables, noise_tables, occlusion_tables
 from rc_hpc.cli import Parser, guarded
 from rc_hpc.errors import Exit, UsageError
-from rc_hpc.report import DIGITS, ENDINGS, Table, collect, partial_note, render, show, views_of, write, write_bytes
+from rc_hpc.report import (
+    DIGITS,
+    ENDINGS,
+    Table,
+    collect,
+    partial_note,
+    render,
+    show,
+    views_of,
+    write,
+    write_bytes,
+)
 
 if TYPE_CHECKING:
     from rc_hpc.store.tallies import CensusCounts
 
-NAMES = ("reference", "subsets", "views", "violations", "falling", "granularity", "systems", "phantom-deltas", "status")
+NAMES = (
+    "reference",
+    "subsets",
+    "views",
+    "violations",
+    "falling",
+    "granularity",
+    "systems",
+    "phantom-deltas",
+    "status",
+)
 #: Those that end a run.
 SUMMARY = ("reference", "status")
 EXAMPLES = """\
@@ -79,10 +100,37 @@ and the content hash are inside Parquet files, and in tables.json beside CSV fil
 def parser() -> Parser:
     """Argument parser of the tables."""
     p = Parser("python -m rc_hpc.tables", __doc__, EXAMPLES)
-    p.add_argument("census", nargs="?", type=Path, default=Path("census.h5"), metavar="FILE.h5", help="census or sweep file; default: %(default)s")
-    p.add_argument("--table", choices=(*dict.fromkeys(name for (names, *_), _ in KINDS.values() for name in names), "all"), default="all", help="default: %(default)s")
-    p.add_argument("--format", choices=tuple(ENDINGS), default="terminal", help="default: %(default)s; parquet needs pyarrow")
-    p.add_argument("-o", "--output", type=Path, default=None, metavar="DIR", help="write one file per table into this folder; default: print them")
+    p.add_argument(
+        "census",
+        nargs="?",
+        type=Path,
+        default=Path("census.h5"),
+        metavar="FILE.h5",
+        help="census or sweep file; default: %(default)s",
+    )
+    p.add_argument(
+        "--table",
+        choices=(
+            *dict.fromkeys(name for (names, *_), _ in KINDS.values() for name in names),
+            "all",
+        ),
+        default="all",
+        help="default: %(default)s",
+    )
+    p.add_argument(
+        "--format",
+        choices=tuple(ENDINGS),
+        default="terminal",
+        help="default: %(default)s; parquet needs pyarrow",
+    )
+    p.add_argument(
+        "-o",
+        "--output",
+        type=Path,
+        default=None,
+        metavar="DIR",
+        help="write one file per table into this folder; default: print them",
+    )
     p.add_config()
     return p
 
@@ -100,14 +148,21 @@ def _run(argv) -> int:
     if args.output is None:
         show(found, args.format)
         return Exit.CLEAN
-    source = {"census": args.census.name, "content_hash": str(counts.attrs["content_hash"]), "options": counts.options}
+    source = {
+        "census": args.census.name,
+        "content_hash": str(counts.attrs["content_hash"]),
+        "options": counts.options,
+    }
     for table in found:
         path = write(table, args.output, args.format, source)
         if not args.quiet:
             print(f"{path}: {table.caption}")
     if args.format == "csv":  # which has no room for it
         about = {**source, "captions": {table.name: table.caption for table in found}}
-        write_bytes(args.output / "tables.json", (json.dumps(about, indent=1, ensure_ascii=False) + "\n").encode())
+        write_bytes(
+            args.output / "tables.json",
+            (json.dumps(about, indent=1, ensure_ascii=False) + "\n").encode(),
+        )
     return Exit.CLEAN
 
 
@@ -125,14 +180,18 @@ def tables_of(path: Path, names: tuple[str, ...] | None, short: bool = False):
     names = names or (ending if short else known)
     for name in names:
         if name not in known:
-            raise UsageError(f"--table {name}: {path} is a {kind} file, whose tables are {', '.join(known)}")
+            raise UsageError(
+                f"--table {name}: {path} is a {kind} file, whose tables are {', '.join(known)}"
+            )
     counts = count(path)
     return counts, make(counts, names)
 
 
 def summary(path: str | Path) -> str:
     """The tables that end a run as terminal text."""
-    return "\n\n".join(render(table, "terminal") for table in tables_of(Path(path), None, short=True)[1])
+    return "\n\n".join(
+        render(table, "terminal") for table in tables_of(Path(path), None, short=True)[1]
+    )
 
 
 def tables(counts: CensusCounts, names=NAMES) -> list[Table]:
@@ -146,7 +205,9 @@ def tables(counts: CensusCounts, names=NAMES) -> list[Table]:
         delta = options["delta"]
         reading = "R1" if delta == options["pack"]["tau"] else f"R1^{delta}"
         quarantined = int(counts.quarantined.n) + counts.n_dropped
-        frame = ceilings.reference(sets, subsets, counts.n_rows, quarantined, int(counts.kept.n) + quarantined, reading)
+        frame = ceilings.reference(
+            sets, subsets, counts.n_rows, quarantined, int(counts.kept.n) + quarantined, reading
+        )
         return f"Model-free reference, crystal system ({conditions})", frame
 
     def by_subset():
@@ -160,25 +221,56 @@ def tables(counts: CensusCounts, names=NAMES) -> list[Table]:
     def violations():
         what = "Monotonicity over pairs of subsets, one within the other: losses are structures right on the smaller and wrong on the larger; aggregate counts the pairs over which R1 falls"
         losses = counts.losses()
-        return f"{what} ({conditions})", monotonicity.violations({name: (sets[name], losses[name]) for name in sets}, counts.masks)
+        return f"{what} ({conditions})", monotonicity.violations(
+            {name: (sets[name], losses[name]) for name in sets}, counts.masks
+        )
 
     def falling():
-        return f"Pairs of subsets, one within the other, over which R1 falls ({conditions})", monotonicity.falling(sets, subsets, counts.masks)
+        return (
+            f"Pairs of subsets, one within the other, over which R1 falls ({conditions})",
+            monotonicity.falling(sets, subsets, counts.masks),
+        )
 
     def granularity():
-        return f"Ceilings by granularity of the label{_full(counts)} ({conditions})", ceilings.by_granularity(sets, subsets)
+        return (
+            f"Ceilings by granularity of the label{_full(counts)} ({conditions})",
+            ceilings.by_granularity(sets, subsets),
+        )
 
     def systems():
-        return f"Ceilings by true crystal system{_full(counts)} ({conditions})", ceilings.by_system(sets, subsets)
+        return f"Ceilings by true crystal system{_full(counts)} ({conditions})", ceilings.by_system(
+            sets, subsets
+        )
 
     def deltas():
         what = "Structures, on each subset, with a phantom by acceptance at some tolerance up to delta, wherever the delta of the census lies"
-        return f"{what} ({conditions})", phantom_deltas.by_delta(counts.phantom_deltas(), subsets, options["delta_max"])
+        return f"{what} ({conditions})", phantom_deltas.by_delta(
+            counts.phantom_deltas(), subsets, options["delta_max"]
+        )
 
     def status():
-        return f"Rows by status, with the first of each; only ok rows count elsewhere (counts exact{_partial(counts)})", ceilings.by_status(counts.status)
+        return (
+            f"Rows by status, with the first of each; only ok rows count elsewhere (counts exact{_partial(counts)})",
+            ceilings.by_status(counts.status),
+        )
 
-    makers = dict(zip(NAMES, (reference, by_subset, views, violations, falling, granularity, systems, deltas, status), strict=True))
+    makers = dict(
+        zip(
+            NAMES,
+            (
+                reference,
+                by_subset,
+                views,
+                violations,
+                falling,
+                granularity,
+                systems,
+                deltas,
+                status,
+            ),
+            strict=True,
+        )
+    )
     return collect(makers, names)
 
 
@@ -204,12 +296,15 @@ def _conditions(counts: CensusCounts) -> str:
 #: Kinds of files: names of their tables, those that end a run, and their maker; their reader.
 KINDS = {
     "census": ((NAMES, SUMMARY, tables), "rc_hpc.store.tallies:count_census"),
-    **{kind: ((module.NAMES, module.SUMMARY, module.tables), reader) for kind, module, reader in (
-        ("frontier", frontier_tables, "rc_hpc.store.frontiers:count_frontier"),
-        ("noise", noise_tables, "rc_hpc.store.noises:count_noise"),
-        ("occlusion", occlusion_tables, "rc_hpc.store.occlusions:count_occlusion"),
-        ("design", design_tables, "rc_hpc.store.designs:read_design"),
-    )},
+    **{
+        kind: ((module.NAMES, module.SUMMARY, module.tables), reader)
+        for kind, module, reader in (
+            ("frontier", frontier_tables, "rc_hpc.store.frontiers:count_frontier"),
+            ("noise", noise_tables, "rc_hpc.store.noises:count_noise"),
+            ("occlusion", occlusion_tables, "rc_hpc.store.occlusions:count_occlusion"),
+            ("design", design_tables, "rc_hpc.store.designs:read_design"),
+        )
+    },
 }
 
 

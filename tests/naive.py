@@ -367,8 +367,13 @@ def delta_intervals(positions, symbols, rotations, subset):
 # ------------------------------------------------------------------ symmetry
 
 SYSTEMS = (
-    (2, "triclinic"), (15, "monoclinic"), (74, "orthorhombic"), (142, "tetragonal"),
-    (167, "trigonal"), (194, "hexagonal"), (230, "cubic"),
+    (2, "triclinic"),
+    (15, "monoclinic"),
+    (74, "orthorhombic"),
+    (142, "tetragonal"),
+    (167, "trigonal"),
+    (194, "hexagonal"),
+    (230, "cubic"),
 )
 
 

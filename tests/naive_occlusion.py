@@ -13,7 +13,9 @@ class Undecided(Exception):
 
 def copies_of(lattice, positions, tiling):
     """Positions (T, n, 3) of a tiled cell, copy by copy."""
-    steps = [(i, j, k) for i in range(tiling[0]) for j in range(tiling[1]) for k in range(tiling[2])]
+    steps = [
+        (i, j, k) for i in range(tiling[0]) for j in range(tiling[1]) for k in range(tiling[2])
+    ]
     return np.array([positions + np.array(step) @ lattice for step in steps])
 
 
@@ -44,7 +46,10 @@ def read(copies, symbols, radii, rotations, dropped, verification, enumeration, 
     images = [(positions @ rotation)[:, :2] for rotation in rotations]
     rows = []
     for a, b in combinations(views, 2):
-        (origins_a, direction_a), (origins_b, direction_b) = naive._rays(positions, rotations[a]), naive._rays(positions, rotations[b])
+        (origins_a, direction_a), (origins_b, direction_b) = (
+            naive._rays(positions, rotations[a]),
+            naive._rays(positions, rotations[b]),
+        )
         for i in np.flatnonzero(shown[a]):
             for j in np.flatnonzero(shown[b] & (symbols == symbols[i])):
                 found = naive._midpoints(origins_a[i], direction_a, origins_b[j], direction_b)
@@ -61,10 +66,19 @@ def read(copies, symbols, radii, rotations, dropped, verification, enumeration, 
                         passed.append(here <= delta or own.min() <= delta)
                     elif verification in ("covered", "painted"):
                         discs = (copies @ rotations[v])[..., :2]
-                        there = ~dropped[v] if verification == "covered" else np.ones_like(dropped[v])
+                        there = (
+                            ~dropped[v] if verification == "covered" else np.ones_like(dropped[v])
+                        )
                         spots = ((point + copies[:, 0] - copies[0, 0]) @ rotations[v])[:, :2]
-                        passed.append(here <= delta or all(
-                            (there & (np.linalg.norm(discs - spot, axis=2) <= radii + tie)).any() for spot in spots))
+                        passed.append(
+                            here <= delta
+                            or all(
+                                (
+                                    there & (np.linalg.norm(discs - spot, axis=2) <= radii + tie)
+                                ).any()
+                                for spot in spots
+                            )
+                        )
                     elif verification == "strict":
                         passed.append(here <= delta)
                 hits = int(np.isfinite(residuals).sum())
@@ -94,26 +108,46 @@ def _undominated(points, kinds, residuals, images, shown, symbols, rotations):
         for v, rotation in enumerate(rotations):
             there = np.flatnonzero(shown[v] & (symbols == kinds[k]))
             away = np.linalg.norm(images[v][there] - (points[k] @ rotation)[:2], axis=1)
-            rivals = away[np.linalg.norm(images[v][there] - images[v][there[away.argmin()]], axis=1) > zero] if len(there) else away
+            rivals = (
+                away[
+                    np.linalg.norm(images[v][there] - images[v][there[away.argmin()]], axis=1)
+                    > zero
+                ]
+                if len(there)
+                else away
+            )
             if np.isfinite(residuals[k, v]) and rivals.min(initial=np.inf) < away.min() + zero:
                 raise Undecided
             own.append(images[v][there[away.argmin()]] if np.isfinite(residuals[k, v]) else None)
         near.append(own)
 
     def same(p, q):
-        return (p is None and q is None) or (p is not None and q is not None and np.linalg.norm(p - q) <= zero)
+        return (p is None and q is None) or (
+            p is not None and q is not None and np.linalg.norm(p - q) <= zero
+        )
 
     kept = []
     for k in range(n):
+
         def beaten(v):
             return any(
-                kinds[m] == kinds[k] and near[m][v] is not None and same(near[m][v], near[k][v])
-                and (misses[m] < misses[k] or (misses[m] == misses[k] and worst[m] < worst[k] - zero)) for m in range(n))
+                kinds[m] == kinds[k]
+                and near[m][v] is not None
+                and same(near[m][v], near[k][v])
+                and (
+                    misses[m] < misses[k] or (misses[m] == misses[k] and worst[m] < worst[k] - zero)
+                )
+                for m in range(n)
+            )
+
         if not all(beaten(v) for v in range(len(rotations)) if near[k][v] is not None):
             kept.append(k)
     kept.sort(key=lambda k: worst[k])
     atoms = []
     for k in kept:
-        if not any(kinds[m] == kinds[k] and all(same(p, q) for p, q in zip(near[m], near[k])) for m in atoms):
+        if not any(
+            kinds[m] == kinds[k] and all(same(p, q) for p, q in zip(near[m], near[k]))
+            for m in atoms
+        ):
             atoms.append(k)
     return points[atoms], kinds[atoms]

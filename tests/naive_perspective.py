@@ -27,7 +27,9 @@ def from_ray(camera, position, point):
     """Distance of a point from the ray of a position; inf behind the camera."""
     origin, direction = ray(camera, position)
     away = point - origin
-    return np.linalg.norm(away - (away @ direction) * direction) if in_front(camera, point) else np.inf
+    return (
+        np.linalg.norm(away - (away @ direction) * direction) if in_front(camera, point) else np.inf
+    )
 
 
 def candidates(positions, symbols, cameras, pairs, reach):
@@ -51,9 +53,16 @@ def candidates(positions, symbols, cameras, pairs, reach):
                     s, t = np.linalg.lstsq(np.stack([d, -e], axis=1), q - o, rcond=None)[0]
                     on_a, on_b = o + s * d, q + t * e
                     gap, point = np.linalg.norm(on_a - on_b), (on_a + on_b) / 2
-                    if gap > reach or (cameras[a][1] is not None and s <= 0) or (cameras[b][1] is not None and t <= 0):
+                    if (
+                        gap > reach
+                        or (cameras[a][1] is not None and s <= 0)
+                        or (cameras[b][1] is not None and t <= 0)
+                    ):
                         continue
-                    residuals = [min(from_ray(camera, positions[k], point) for k in own) for camera in cameras]
+                    residuals = [
+                        min(from_ray(camera, positions[k], point) for k in own)
+                        for camera in cameras
+                    ]
                     found.append((p, i, j, point, gap, residuals, sine))
     return found
 
@@ -66,7 +75,9 @@ def sees_from_two_places(cameras):
         if c is not None and d is not None:
             independent = np.linalg.norm(c - d) > 1e-6
         else:
-            independent = (c is None) != (d is None) or np.linalg.norm(np.cross(r[:, 2], s[:, 2])) > 1e-6
+            independent = (c is None) != (d is None) or np.linalg.norm(
+                np.cross(r[:, 2], s[:, 2])
+            ) > 1e-6
         if independent:
             pairs.append((a, b))
     return pairs

@@ -15,7 +15,10 @@ QUICK = Patience(first_s=0.01, longest_s=0.05)
 
 
 def questions(n, pictures=()):
-    return [Question(f"id-{number}", "pixels", f"prompt {number}", "v1", tuple(pictures)) for number in range(n)]
+    return [
+        Question(f"id-{number}", "pixels", f"prompt {number}", "v1", tuple(pictures))
+        for number in range(n)
+    ]
 
 
 def picture(path, data=b"\x89PNG"):
@@ -24,7 +27,19 @@ def picture(path, data=b"\x89PNG"):
     return Picture(path, sha256(data).hexdigest(), len(data), 768 * 768)
 
 
-def ask(url, folder, asked, samples=1, patience=QUICK, workers=8, endpoint=OPENAI, key=KEY, terms=None, parameters=None, **more):
+def ask(
+    url,
+    folder,
+    asked,
+    samples=1,
+    patience=QUICK,
+    workers=8,
+    endpoint=OPENAI,
+    key=KEY,
+    terms=None,
+    parameters=None,
+    **more,
+):
     """Tally and records, in order, of a run of its own."""
     parameters = parameters or {"model": "m", **endpoint.defaults}
     path = folder / "a.journal.jsonl"
@@ -33,7 +48,16 @@ def ask(url, folder, asked, samples=1, patience=QUICK, workers=8, endpoint=OPENA
         journal = Journal(path, parameters, resume=True)
         wanted = [r for r in requests(asked, samples, parameters) if journal.outcome(r.key) is None]
         try:
-            return await run(wanted, workers, lambda halted: Client(endpoint, url, key, parameters, Limiter(workers), patience, halted), journal, terms or Terms(), **more)
+            return await run(
+                wanted,
+                workers,
+                lambda halted: Client(
+                    endpoint, url, key, parameters, Limiter(workers), patience, halted
+                ),
+                journal,
+                terms or Terms(),
+                **more,
+            )
         finally:
             await journal.close()
 

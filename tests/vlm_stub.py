@@ -17,17 +17,40 @@ from pathlib import Path
 
 from aiohttp import web
 
-SYSTEMS = ("triclinic", "monoclinic", "orthorhombic", "tetragonal", "trigonal", "hexagonal", "cubic")
-HTML = "<html><head><title>502 Bad Gateway</title></head><body><h1>Bad gateway</h1>nginx</body></html>"
+SYSTEMS = (
+    "triclinic",
+    "monoclinic",
+    "orthorhombic",
+    "tetragonal",
+    "trigonal",
+    "hexagonal",
+    "cubic",
+)
+HTML = (
+    "<html><head><title>502 Bad Gateway</title></head><body><h1>Bad gateway</h1>nginx</body></html>"
+)
 
 
 def chat(text="ANSWER: cubic", reason="stop", usage=True, **message):
     """A chat completion as a dict."""
     found = {
-        "id": "chatcmpl-1", "object": "chat.completion", "model": "resolved-model-2", "provider": "stub",
-        "choices": [{"index": 0, "message": {"role": "assistant", "content": text, **message}, "finish_reason": reason}],
+        "id": "chatcmpl-1",
+        "object": "chat.completion",
+        "model": "resolved-model-2",
+        "provider": "stub",
+        "choices": [
+            {
+                "index": 0,
+                "message": {"role": "assistant", "content": text, **message},
+                "finish_reason": reason,
+            }
+        ],
     }
-    return found | ({"usage": {"prompt_tokens": 100, "completion_tokens": 10, "total_tokens": 110}} if usage else {"usage": None})
+    return found | (
+        {"usage": {"prompt_tokens": 100, "completion_tokens": 10, "total_tokens": 110}}
+        if usage
+        else {"usage": None}
+    )
 
 
 def error(message="it failed", code=None, kind="api_error"):
@@ -37,7 +60,11 @@ def error(message="it failed", code=None, kind="api_error"):
 
 #: Faults that pass, by name: status, headers and body; a status of 0 tears the connection.
 FAULTS = {
-    "429 with milliseconds": (429, {"retry-after": "1", "retry-after-ms": "30"}, error("slow down", "rate_limit_exceeded")),
+    "429 with milliseconds": (
+        429,
+        {"retry-after": "1", "retry-after-ms": "30"},
+        error("slow down", "rate_limit_exceeded"),
+    ),
     "429 bare": (429, {}, error("slow down")),
     "500": (500, {}, error("it broke")),
     "500 text": (500, {}, "Internal Server Error"),
@@ -47,7 +74,19 @@ FAULTS = {
     "529": (529, {}, error("Overloaded", None, "overloaded_error")),
     "408": (408, {}, error("too slow")),
     "200 error": (200, {}, error("the provider failed", 502)),
-    "200 error in the choice": (200, {}, {"choices": [{"message": {"content": ""}, "finish_reason": "error", "error": {"code": 503, "message": "gone"}}]}),
+    "200 error in the choice": (
+        200,
+        {},
+        {
+            "choices": [
+                {
+                    "message": {"content": ""},
+                    "finish_reason": "error",
+                    "error": {"code": 503, "message": "gone"},
+                }
+            ]
+        },
+    ),
     "200 no choices": (200, {}, {"choices": None, "usage": None}),
     "200 no JSON": (200, {}, '{"choices": [{"mess'),
     "reset": (0, {}, "before"),
@@ -73,12 +112,29 @@ class Stub:
         Requests of which time, headers and body are kept.
     """
 
-    def __init__(self, answer=None, faults=0.0, latency_s=0.0, slots=None, queue=True, key=None, seed=0, keep=200):
-        self.answer, self.faults, self.latency_s, self.slots, self.queue, self.key = answer, faults, latency_s, slots, queue, key
+    def __init__(
+        self,
+        answer=None,
+        faults=0.0,
+        latency_s=0.0,
+        slots=None,
+        queue=True,
+        key=None,
+        seed=0,
+        keep=200,
+    ):
+        self.answer, self.faults, self.latency_s, self.slots, self.queue, self.key = (
+            answer,
+            faults,
+            latency_s,
+            slots,
+            queue,
+            key,
+        )
         self.luck = random.Random(seed)
         self.n, self.keep = 0, keep
         self.bodies, self.headers, self.times = [], [], []
-        self.met = Counter()      # faults by name
+        self.met = Counter()  # faults by name
         self.per_body = Counter()
         self.replied = Counter()  # replies by hash of the body
         self.at_once = self.most_at_once = 0
@@ -107,8 +163,17 @@ class Stub:
             self.headers.append(dict(request.headers))
             self.bodies.append(raw)
         name = hashlib.sha256(raw).hexdigest()
-        if self.key and self.key not in (request.headers.get("Authorization", "").removeprefix("Bearer "), request.headers.get("x-api-key")):
-            return web.json_response(error(f"Incorrect API key provided: {request.headers.get('Authorization')}", "invalid_api_key"), status=401)
+        if self.key and self.key not in (
+            request.headers.get("Authorization", "").removeprefix("Bearer "),
+            request.headers.get("x-api-key"),
+        ):
+            return web.json_response(
+                error(
+                    f"Incorrect API key provided: {request.headers.get('Authorization')}",
+                    "invalid_api_key",
+                ),
+                status=401,
+            )
         if self.luck.random() < self.faults and self.per_body[name] < max(5, self.replied[name]):
             self.per_body[name] += 1
             fault = self.luck.choice(list(FAULTS))
@@ -131,7 +196,9 @@ class Stub:
         answer = self.answer(json.loads(raw), number) if self.answer else None
         if answer is None:
             answer = self.usual(name, number)
-        response = await self.respond(request, answer if isinstance(answer, tuple) else (200, {}, answer))
+        response = await self.respond(
+            request, answer if isinstance(answer, tuple) else (200, {}, answer)
+        )
         self.replied[name] += 1
         return response
 
@@ -140,8 +207,11 @@ class Stub:
         """A reply in one of the shapes that are ordinary."""
         text = f"I see edges.\nANSWER: {SYSTEMS[int(name[:4], 16) % 7]}"
         return [
-            lambda: chat(text), lambda: chat([{"type": "thinking", "thinking": "hm"}, {"type": "text", "text": text}]),
-            lambda: chat(text, usage=False), lambda: chat(text, reason=None), lambda: chat(text, reasoning_content="hm, cubic?"),
+            lambda: chat(text),
+            lambda: chat([{"type": "thinking", "thinking": "hm"}, {"type": "text", "text": text}]),
+            lambda: chat(text, usage=False),
+            lambda: chat(text, reason=None),
+            lambda: chat(text, reasoning_content="hm, cubic?"),
         ][number % 5]()
 
     @staticmethod
@@ -155,8 +225,15 @@ class Stub:
             request.transport.abort()
             return web.Response()
         text = body if isinstance(body, str) else json.dumps(body)
-        kind = headers.get("content-type", "text/plain" if isinstance(body, str) else "application/json")
-        return web.Response(status=status, text=text, content_type=kind, headers={k: v for k, v in headers.items() if k != "content-type"})
+        kind = headers.get(
+            "content-type", "text/plain" if isinstance(body, str) else "application/json"
+        )
+        return web.Response(
+            status=status,
+            text=text,
+            content_type=kind,
+            headers={k: v for k, v in headers.items() if k != "content-type"},
+        )
 
     # in a thread, for tests
 
@@ -204,7 +281,14 @@ def pictures_of(body):
 
 
 async def _program(args):
-    stub = Stub(faults=args.faults, latency_s=args.latency, slots=args.slots, queue=not args.refuse, seed=args.seed, keep=0)
+    stub = Stub(
+        faults=args.faults,
+        latency_s=args.latency,
+        slots=args.slots,
+        queue=not args.refuse,
+        seed=args.seed,
+        keep=0,
+    )
     await stub._start(args.port)
     temporary = args.port_file.with_suffix(".tmp")
     temporary.write_text(str(stub.port))

@@ -18,9 +18,25 @@ from rc_hpc.errors import RcError
 
 #: The 19 features, in the order in which the forest takes them.
 FEATURES = (
-    "a", "b", "c", "alpha", "beta", "gamma", "volume", "min/mid", "mid/max", "min/max",
-    "|alpha-90|", "|beta-90|", "|gamma-90|", "|gamma-120|", "angle range", "angle sd",
-    "edge sd/mean", "n_sites", "density",
+    "a",
+    "b",
+    "c",
+    "alpha",
+    "beta",
+    "gamma",
+    "volume",
+    "min/mid",
+    "mid/max",
+    "min/max",
+    "|alpha-90|",
+    "|beta-90|",
+    "|gamma-90|",
+    "|gamma-120|",
+    "angle range",
+    "angle sd",
+    "edge sd/mean",
+    "n_sites",
+    "density",
 )
 #: Features of the shape-free forest, in its order.
 SHAPE_FREE = ("n_sites", "density", "volume")
@@ -54,12 +70,20 @@ def cell_parameters(lattices: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.nd
     lattices = np.asarray(lattices, float)
     edges = np.linalg.norm(lattices, axis=2)
     pairs = ((1, 2), (0, 2), (0, 1))
-    cosines = [np.einsum("nx,nx->n", lattices[:, i], lattices[:, j]) / (edges[:, i] * edges[:, j]) for i, j in pairs]
+    cosines = [
+        np.einsum("nx,nx->n", lattices[:, i], lattices[:, j]) / (edges[:, i] * edges[:, j])
+        for i, j in pairs
+    ]
     angles = np.degrees(np.arccos(np.clip(np.stack(cosines, axis=1), -1, 1)))
     return edges, angles, np.abs(np.linalg.det(lattices))
 
 
-def features(lattices: np.ndarray, n_sites: np.ndarray, mass_per_atom: np.ndarray, decimals: int | None = DECIMALS) -> np.ndarray:
+def features(
+    lattices: np.ndarray,
+    n_sites: np.ndarray,
+    mass_per_atom: np.ndarray,
+    decimals: int | None = DECIMALS,
+) -> np.ndarray:
     """The features named in `FEATURES` of n cells, (n, 19).
 
     Parameters
@@ -71,11 +95,25 @@ def features(lattices: np.ndarray, n_sites: np.ndarray, mass_per_atom: np.ndarra
     low, mid, high = np.sort(edges, axis=1).T
     alpha, beta, gamma = angles.T
     density = n_sites * mass_per_atom * _DENSITY_UNIT / volume
-    columns = np.column_stack([
-        edges, angles, volume, low / mid, mid / high, low / high,
-        abs(alpha - 90), abs(beta - 90), abs(gamma - 90), abs(gamma - 120),
-        angles.max(axis=1) - angles.min(axis=1), angles.std(axis=1), edges.std(axis=1) / edges.mean(axis=1), n_sites, density,
-    ])
+    columns = np.column_stack(
+        [
+            edges,
+            angles,
+            volume,
+            low / mid,
+            mid / high,
+            low / high,
+            abs(alpha - 90),
+            abs(beta - 90),
+            abs(gamma - 90),
+            abs(gamma - 120),
+            angles.max(axis=1) - angles.min(axis=1),
+            angles.std(axis=1),
+            edges.std(axis=1) / edges.mean(axis=1),
+            n_sites,
+            density,
+        ]
+    )
     return columns if decimals is None else np.round(columns, decimals)
 
 
@@ -84,7 +122,13 @@ def shape_free(columns: np.ndarray) -> np.ndarray:
     return columns[:, [FEATURES.index(name) for name in SHAPE_FREE]]
 
 
-def forest(train: np.ndarray, labels: Sequence[str], evaluation: np.ndarray, n_trees: int = N_TREES, seed: int = FOREST_SEED) -> Forest:
+def forest(
+    train: np.ndarray,
+    labels: Sequence[str],
+    evaluation: np.ndarray,
+    n_trees: int = N_TREES,
+    seed: int = FOREST_SEED,
+) -> Forest:
     """Train the released random forest and let it answer.
 
     Its answers depend on the order of the training rows (the released one is that of the training file)
@@ -98,9 +142,13 @@ def forest(train: np.ndarray, labels: Sequence[str], evaluation: np.ndarray, n_t
     try:
         from sklearn.ensemble import RandomForestClassifier
     except ImportError as error:
-        raise RcError("forests need scikit-learn, which is not installed: pip install 'rc_hpc[ladder]', or leave out the training structures") from error
+        raise RcError(
+            "forests need scikit-learn, which is not installed: pip install 'rc_hpc[ladder]', or leave out the training structures"
+        ) from error
     model = RandomForestClassifier(n_estimators=n_trees, random_state=seed).fit(train, labels)
-    return Forest(model.predict(evaluation), int((model.predict(train) == np.asarray(labels)).sum()))
+    return Forest(
+        model.predict(evaluation), int((model.predict(train) == np.asarray(labels)).sum())
+    )
 
 
 def majority(labels: Sequence[str]) -> tuple[str, int]:
@@ -116,7 +164,9 @@ def metric_class(lattices: np.ndarray) -> np.ndarray:
     edges, angles, _ = cell_parameters(lattices)
 
     def equal(i, j):
-        return np.abs(edges[:, i] - edges[:, j]) < LENGTH_TOLERANCE * np.maximum(edges[:, i], edges[:, j])
+        return np.abs(edges[:, i] - edges[:, j]) < LENGTH_TOLERANCE * np.maximum(
+            edges[:, i], edges[:, j]
+        )
 
     a_is_b, one_edge = equal(0, 1), equal(0, 1) & equal(1, 2) & equal(0, 2)
     right = np.abs(angles - 90) <= ANGLE_EQUAL
@@ -124,7 +174,10 @@ def metric_class(lattices: np.ndarray) -> np.ndarray:
     one_angle = np.ptp(angles, axis=1) <= ANGLE_EQUAL
     branches = (
         ("cubic", one_edge & square),
-        (AMBIGUOUS, a_is_b & right[:, 0] & right[:, 1] & (np.abs(angles[:, 2] - 120) <= ANGLE_EQUAL)),
+        (
+            AMBIGUOUS,
+            a_is_b & right[:, 0] & right[:, 1] & (np.abs(angles[:, 2] - 120) <= ANGLE_EQUAL),
+        ),
         (RHOMBOHEDRAL, one_edge & one_angle),
         ("tetragonal", a_is_b & square),
         ("orthorhombic", square),
@@ -146,5 +199,7 @@ def cue_sufficient(classes: np.ndarray, systems: np.ndarray) -> np.ndarray:
 
 def per_class(predictions: Sequence[str], systems: Sequence[str]) -> dict[str, int]:
     """Right answers by true crystal system."""
-    right = Counter(truth for found, truth in zip(predictions, systems, strict=True) if found == truth)
+    right = Counter(
+        truth for found, truth in zip(predictions, systems, strict=True) if found == truth
+    )
     return {name: right[name] for name in CRYSTAL_SYSTEMS}

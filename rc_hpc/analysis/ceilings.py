@@ -27,11 +27,26 @@ N_CODES = 231
 STRUCTURE_COLUMNS = ("n_atoms", *GRANULARITIES, *(f"{name}_conventional" for name in GRANULARITIES))
 #: Columns that `tally` needs, one value per structure and subset.
 CELL_COLUMNS = (
-    "n_recovered", "n_phantoms", "n_phantoms_exact", "point_error", "atom_error", "certified",
-    "labelled", *(f"correct_{name}" for name in GRANULARITIES),
+    "n_recovered",
+    "n_phantoms",
+    "n_phantoms_exact",
+    "point_error",
+    "atom_error",
+    "certified",
+    "labelled",
+    *(f"correct_{name}" for name in GRANULARITIES),
 )
 _LARGEST = ("point_error", "atom_error")
-_TEXT = ("structures", "quantity", "subset", "label", "crystal_system", "status", "example_id", "example_message")
+_TEXT = (
+    "structures",
+    "quantity",
+    "subset",
+    "label",
+    "crystal_system",
+    "status",
+    "example_id",
+    "example_message",
+)
 
 
 @dataclass(frozen=True)
@@ -134,11 +149,18 @@ def tally(rows: dict[str, np.ndarray], truth: str, tiling: int = 1) -> Tally:
     return Tally(
         n=np.int64(len(system)),
         by_system=np.bincount(system, minlength=n_systems),
-        same=np.array([np.count_nonzero((rows[name] != 0) & (rows[name] == rows[f"{name}_conventional"])) for name in GRANULARITIES]),
+        same=np.array(
+            [
+                np.count_nonzero((rows[name] != 0) & (rows[name] == rows[f"{name}_conventional"]))
+                for name in GRANULARITIES
+            ]
+        ),
         truths=np.array([np.bincount(codes, minlength=N_CODES) for codes in true.values()]),
         atoms=total("n_atoms") * tiling,
         correct=np.array([total(f"correct_{name}") for name in GRANULARITIES]),
-        correct_by_system=np.array([right[system == code].sum(axis=0, dtype=np.int64) for code in range(n_systems)]),
+        correct_by_system=np.array(
+            [right[system == code].sum(axis=0, dtype=np.int64) for code in range(n_systems)]
+        ),
         certified=total("certified"),
         labelled=total("labelled"),
         recovered=total("n_recovered"),
@@ -150,7 +172,14 @@ def tally(rows: dict[str, np.ndarray], truth: str, tiling: int = 1) -> Tally:
     )
 
 
-def reference(sets: dict[str, Tally], subsets: Subsets, n_rows: int, n_quarantined: int, n_labelled: int, reading: str = "R1") -> pd.DataFrame:
+def reference(
+    sets: dict[str, Tally],
+    subsets: Subsets,
+    n_rows: int,
+    n_quarantined: int,
+    n_labelled: int,
+    reading: str = "R1",
+) -> pd.DataFrame:
     """The model-free reference, one row per set of structures and quantity.
 
     Parameters
@@ -174,21 +203,61 @@ def reference(sets: dict[str, Tally], subsets: Subsets, n_rows: int, n_quarantin
     records = []
     for name, t in sets.items():
         records.append({"quantity": "structures, of all rows", "count": t.n, "n": n_rows})
-        records.append({"quantity": "quarantined, of all labelled", "count": n_quarantined, "n": n_labelled})
+        records.append(
+            {"quantity": "quarantined, of all labelled", "count": n_quarantined, "n": n_labelled}
+        )
         records.append({"quantity": "R0", **_share(t.same[0], t.n)})
         for size, chosen in subsets.by_size().items():
-            what = f"{reading}, full protocol" if subsets.full in chosen else f"{reading}, subsets of {size} views"
-            records.append({"quantity": what, "views": size, "subsets": len(chosen), **_over(t.correct[0], chosen, t.n)})
+            what = (
+                f"{reading}, full protocol"
+                if subsets.full in chosen
+                else f"{reading}, subsets of {size} views"
+            )
+            records.append(
+                {
+                    "quantity": what,
+                    "views": size,
+                    "subsets": len(chosen),
+                    **_over(t.correct[0], chosen, t.n),
+                }
+            )
         if (full := subsets.full) is not None:
             views = {"views": subsets.sizes[full], "subsets": 1}
-            records.append({"quantity": "certified, full protocol", **views, **_share(t.certified[full], t.n)})
-            records.append({"quantity": "largest atom error, full protocol", **views, "length_angstrom": t.atom_error[full]})
-            records.append({"quantity": "largest point error, full protocol", **views, "length_angstrom": t.point_error[full]})
+            records.append(
+                {"quantity": "certified, full protocol", **views, **_share(t.certified[full], t.n)}
+            )
+            records.append(
+                {
+                    "quantity": "largest atom error, full protocol",
+                    **views,
+                    "length_angstrom": t.atom_error[full],
+                }
+            )
+            records.append(
+                {
+                    "quantity": "largest point error, full protocol",
+                    **views,
+                    "length_angstrom": t.point_error[full],
+                }
+            )
         for record in records:
             record.setdefault("structures", name)
     return _frame(
         records,
-        ["structures", "quantity", "views", "subsets", "count", "n", "fraction", "low95", "high95", "subset_min", "subset_max", "length_angstrom"],
+        [
+            "structures",
+            "quantity",
+            "views",
+            "subsets",
+            "count",
+            "n",
+            "fraction",
+            "low95",
+            "high95",
+            "subset_min",
+            "subset_max",
+            "length_angstrom",
+        ],
         integers=("views", "subsets", "count", "n"),
     )
 
@@ -203,19 +272,55 @@ def by_subset(sets: dict[str, Tally], subsets: Subsets) -> pd.DataFrame:
     records = []
     for name, t in sets.items():
         for k, subset in enumerate(subsets.names):
-            records.append({
-                "structures": name, "subset": subset, "views": subsets.sizes[k], "kappa": subsets.kappas[k], "n": t.n,
-                "with_phantoms": t.with_phantoms[k], "phantoms": t.phantoms[k], "mean_phantoms": _ratio(t.phantoms[k], t.n),
-                "with_exact_phantoms": t.with_phantoms_exact[k], "exact_phantoms": t.phantoms_exact[k],
-                "mean_exact_phantoms": _ratio(t.phantoms_exact[k], t.n),
-                "mean_excess": _ratio(t.recovered[k] - t.atoms, t.n), "unlabelled": t.n - t.labelled[k],
-                **_named("R1", _share(t.correct[0, k], t.n)),
-            })
+            records.append(
+                {
+                    "structures": name,
+                    "subset": subset,
+                    "views": subsets.sizes[k],
+                    "kappa": subsets.kappas[k],
+                    "n": t.n,
+                    "with_phantoms": t.with_phantoms[k],
+                    "phantoms": t.phantoms[k],
+                    "mean_phantoms": _ratio(t.phantoms[k], t.n),
+                    "with_exact_phantoms": t.with_phantoms_exact[k],
+                    "exact_phantoms": t.phantoms_exact[k],
+                    "mean_exact_phantoms": _ratio(t.phantoms_exact[k], t.n),
+                    "mean_excess": _ratio(t.recovered[k] - t.atoms, t.n),
+                    "unlabelled": t.n - t.labelled[k],
+                    **_named("R1", _share(t.correct[0, k], t.n)),
+                }
+            )
     return _frame(
         records,
-        ["structures", "subset", "views", "kappa", "n", "with_phantoms", "phantoms", "mean_phantoms", "with_exact_phantoms",
-         "exact_phantoms", "mean_exact_phantoms", "mean_excess", "unlabelled", "R1_count", "R1", "R1_low95", "R1_high95"],
-        integers=("views", "n", "with_phantoms", "phantoms", "with_exact_phantoms", "exact_phantoms", "unlabelled", "R1_count"),
+        [
+            "structures",
+            "subset",
+            "views",
+            "kappa",
+            "n",
+            "with_phantoms",
+            "phantoms",
+            "mean_phantoms",
+            "with_exact_phantoms",
+            "exact_phantoms",
+            "mean_exact_phantoms",
+            "mean_excess",
+            "unlabelled",
+            "R1_count",
+            "R1",
+            "R1_low95",
+            "R1_high95",
+        ],
+        integers=(
+            "views",
+            "n",
+            "with_phantoms",
+            "phantoms",
+            "with_exact_phantoms",
+            "exact_phantoms",
+            "unlabelled",
+            "R1_count",
+        ),
     )
 
 
@@ -228,14 +333,29 @@ def by_granularity(sets: dict[str, Tally], subsets: Subsets) -> pd.DataFrame:
     records = []
     for name, t in sets.items():
         for g, granularity in enumerate(GRANULARITIES):
-            records.append({
-                "structures": name, "label": granularity.replace("_", " "), "n": t.n,
-                "classes": np.count_nonzero(t.truths[g, 1:]),
-                **_named("R0", _share(t.same[g], t.n)), **_ceilings(t.correct[g], t.n, subsets),
-            })
+            records.append(
+                {
+                    "structures": name,
+                    "label": granularity.replace("_", " "),
+                    "n": t.n,
+                    "classes": np.count_nonzero(t.truths[g, 1:]),
+                    **_named("R0", _share(t.same[g], t.n)),
+                    **_ceilings(t.correct[g], t.n, subsets),
+                }
+            )
     return _frame(
         records,
-        ["structures", "label", "n", "classes", "R0_count", "R0", "R0_low95", "R0_high95", *_ceiling_columns(subsets)],
+        [
+            "structures",
+            "label",
+            "n",
+            "classes",
+            "R0_count",
+            "R0",
+            "R0_low95",
+            "R0_high95",
+            *_ceiling_columns(subsets),
+        ],
         integers=("n", "classes", "R0_count", "R1_count"),
     )
 
@@ -246,23 +366,45 @@ def by_system(sets: dict[str, Tally], subsets: Subsets) -> pd.DataFrame:
     for name, t in sets.items():
         for code, system in enumerate(CRYSTAL_SYSTEMS, 1):
             n = t.by_system[code]
-            records.append({"structures": name, "crystal_system": system, "n": n, **_ceilings(t.correct_by_system[code], n, subsets)})
-    return _frame(records, ["structures", "crystal_system", "n", *_ceiling_columns(subsets)], integers=("n", "R1_count"))
+            records.append(
+                {
+                    "structures": name,
+                    "crystal_system": system,
+                    "n": n,
+                    **_ceilings(t.correct_by_system[code], n, subsets),
+                }
+            )
+    return _frame(
+        records,
+        ["structures", "crystal_system", "n", *_ceiling_columns(subsets)],
+        integers=("n", "R1_count"),
+    )
 
 
 def by_status(counts: dict[str, tuple[int, str, str]]) -> pd.DataFrame:
     """One row per status: rows that have it, and the id and message of one of them."""
-    records = [dict(zip(("status", "rows", "example_id", "example_message"), (name, *rest), strict=True)) for name, rest in counts.items()]
+    records = [
+        dict(zip(("status", "rows", "example_id", "example_message"), (name, *rest), strict=True))
+        for name, rest in counts.items()
+    ]
     return _frame(records, ["status", "rows", "example_id", "example_message"], integers=("rows",))
 
 
 def _ceilings(correct, n, subsets: Subsets) -> dict:
-    means = {f"R1_mean_{size}_views": _over(correct, chosen, n)["fraction"] for size, chosen in subsets.by_size().items() if subsets.full not in chosen}
+    means = {
+        f"R1_mean_{size}_views": _over(correct, chosen, n)["fraction"]
+        for size, chosen in subsets.by_size().items()
+        if subsets.full not in chosen
+    }
     return means if subsets.full is None else means | _named("R1", _share(correct[subsets.full], n))
 
 
 def _ceiling_columns(subsets: Subsets) -> list[str]:
-    means = [f"R1_mean_{size}_views" for size, chosen in subsets.by_size().items() if subsets.full not in chosen]
+    means = [
+        f"R1_mean_{size}_views"
+        for size, chosen in subsets.by_size().items()
+        if subsets.full not in chosen
+    ]
     return means if subsets.full is None else [*means, "R1_count", "R1", "R1_low95", "R1_high95"]
 
 
@@ -281,11 +423,22 @@ def _over(correct, chosen, n) -> dict:
         return _share(correct[chosen[0]], n)
     each = correct[chosen]
     count, cells = each.sum(), n * len(chosen)
-    return {"count": count, "n": cells, "fraction": _ratio(count, cells), "subset_min": _ratio(each.min(), n), "subset_max": _ratio(each.max(), n)}
+    return {
+        "count": count,
+        "n": cells,
+        "fraction": _ratio(count, cells),
+        "subset_min": _ratio(each.min(), n),
+        "subset_max": _ratio(each.max(), n),
+    }
 
 
 def _named(prefix: str, share: dict) -> dict:
-    names = {"count": f"{prefix}_count", "fraction": prefix, "low95": f"{prefix}_low95", "high95": f"{prefix}_high95"}
+    names = {
+        "count": f"{prefix}_count",
+        "fraction": prefix,
+        "low95": f"{prefix}_low95",
+        "high95": f"{prefix}_high95",
+    }
     return {names[key]: value for key, value in share.items() if key in names}
 
 

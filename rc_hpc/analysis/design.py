@@ -19,7 +19,15 @@ if TYPE_CHECKING:
     import pandas as pd
 
 #: Columns that the tables need, below `design/`.
-DESIGN_COLUMNS = ("n_recovered", "correct", "largest_error", "phantom_subsets", "n_phantoms", "n_aligned", "screen_length")
+DESIGN_COLUMNS = (
+    "n_recovered",
+    "correct",
+    "largest_error",
+    "phantom_subsets",
+    "n_phantoms",
+    "n_aligned",
+    "screen_length",
+)
 
 
 @dataclass(frozen=True)
@@ -58,7 +66,10 @@ class Design:
     @property
     def best(self) -> int:
         """The set found with the highest noise tolerance on the training structures; of equal ones that of lower cost."""
-        return max(range(self.n_found), key=lambda p: (self.tolerance(self.training, p), -self.scores[p]["cost"]))
+        return max(
+            range(self.n_found),
+            key=lambda p: (self.tolerance(self.training, p), -self.scores[p]["cost"]),
+        )
 
     def role(self, p: int) -> str:
         """Part that a protocol plays in the tables."""
@@ -78,7 +89,10 @@ def verdict(design: Design) -> pd.DataFrame:
     right = side["correct"][:, :, noisy].sum(axis=(2, 3))
     records = []
     for p in range(design.n_found, len(design.protocols)):
-        better, worse = int((right[:, best] > right[:, p]).sum()), int((right[:, best] < right[:, p]).sum())
+        better, worse = (
+            int((right[:, best] > right[:, p]).sum()),
+            int((right[:, best] < right[:, p]).sum()),
+        )
         test = sign_test(better, worse)
         gained = design.tolerance(side, best) - design.tolerance(side, p)
         if gained > 0 and better > worse:
@@ -87,13 +101,34 @@ def verdict(design: Design) -> pd.DataFrame:
             said = "loses to it" if test < ALPHA else "is behind, not significantly"
         else:
             said = "is not told apart from it"
-        records.append({
-            "best": design.protocols[best].name, "beside": design.protocols[p].name, "n": len(right), "best_R1": design.tolerance(side, best),
-            "beside_R1": design.tolerance(side, p), "best_crossing_angstrom": crossing(design.sigmas, design.curve(side, best)),
-            "beside_crossing_angstrom": crossing(design.sigmas, design.curve(side, p)), "better": better, "worse": worse, "p": test,
-            "verdict": f"the best set {said}",
-        })
-    columns = ["best", "beside", "n", "best_R1", "beside_R1", "best_crossing_angstrom", "beside_crossing_angstrom", "better", "worse", "p", "verdict"]
+        records.append(
+            {
+                "best": design.protocols[best].name,
+                "beside": design.protocols[p].name,
+                "n": len(right),
+                "best_R1": design.tolerance(side, best),
+                "beside_R1": design.tolerance(side, p),
+                "best_crossing_angstrom": crossing(design.sigmas, design.curve(side, best)),
+                "beside_crossing_angstrom": crossing(design.sigmas, design.curve(side, p)),
+                "better": better,
+                "worse": worse,
+                "p": test,
+                "verdict": f"the best set {said}",
+            }
+        )
+    columns = [
+        "best",
+        "beside",
+        "n",
+        "best_R1",
+        "beside_R1",
+        "best_crossing_angstrom",
+        "beside_crossing_angstrom",
+        "better",
+        "worse",
+        "p",
+        "verdict",
+    ]
     return frame_of(records, columns, ("n", "better", "worse"))
 
 
@@ -101,8 +136,12 @@ def candidates(design: Design) -> pd.DataFrame:
     """Every protocol: its scores in the search, its tolerance on both sides, the crossing on held-out structures."""
     records = [
         {
-            "protocol": protocol.name, "role": design.role(p), "views": len(protocol.views), **design.scores[p],
-            "training_R1": design.tolerance(design.training, p), "held_out_R1": design.tolerance(design.held_out, p),
+            "protocol": protocol.name,
+            "role": design.role(p),
+            "views": len(protocol.views),
+            **design.scores[p],
+            "training_R1": design.tolerance(design.training, p),
+            "held_out_R1": design.tolerance(design.held_out, p),
             "crossing_angstrom": crossing(design.sigmas, design.curve(design.held_out, p)),
         }
         for p, protocol in enumerate(design.protocols)
@@ -121,12 +160,38 @@ def by_sigma(design: Design) -> pd.DataFrame:
         for d, sigma in enumerate(design.sigmas):
             seeds = side["correct"][:, p, d].mean(axis=0)
             low, high = wilson(float(seeds.mean()) * n, n)
-            records.append({
-                "protocol": protocol.name, "role": design.role(p), "sigma_angstrom": sigma, "n": n, "seeds": len(seeds), "R1": seeds.mean(), "R1_min": seeds.min(),
-                "R1_max": seeds.max(), "R1_low95": low, "R1_high95": high, "largest_error_angstrom": np.nanmax(side["largest_error"][:, p, d]),
-            })
+            records.append(
+                {
+                    "protocol": protocol.name,
+                    "role": design.role(p),
+                    "sigma_angstrom": sigma,
+                    "n": n,
+                    "seeds": len(seeds),
+                    "R1": seeds.mean(),
+                    "R1_min": seeds.min(),
+                    "R1_max": seeds.max(),
+                    "R1_low95": low,
+                    "R1_high95": high,
+                    "largest_error_angstrom": np.nanmax(side["largest_error"][:, p, d]),
+                }
+            )
     return frame_of(
-        records, ["protocol", "role", "sigma_angstrom", "n", "seeds", "R1", "R1_min", "R1_max", "R1_low95", "R1_high95", "largest_error_angstrom"], ("n", "seeds"))
+        records,
+        [
+            "protocol",
+            "role",
+            "sigma_angstrom",
+            "n",
+            "seeds",
+            "R1",
+            "R1_min",
+            "R1_max",
+            "R1_low95",
+            "R1_high95",
+            "largest_error_angstrom",
+        ],
+        ("n", "seeds"),
+    )
 
 
 def pairs(design: Design) -> pd.DataFrame:
@@ -136,11 +201,22 @@ def pairs(design: Design) -> pd.DataFrame:
     for p in range(design.n_found, len(design.protocols)):
         for d, sigma in enumerate(design.sigmas):
             only_best, only_beside, test = paired(correct[:, best, d].T, correct[:, p, d].T)
-            records.append({
-                "best": design.protocols[best].name, "beside": design.protocols[p].name, "sigma_angstrom": sigma, "n": len(correct),
-                "only_best": only_best, "only_beside": only_beside, "p": test,
-            })
-    return frame_of(records, ["best", "beside", "sigma_angstrom", "n", "only_best", "only_beside", "p"], ("n", "only_best", "only_beside"))
+            records.append(
+                {
+                    "best": design.protocols[best].name,
+                    "beside": design.protocols[p].name,
+                    "sigma_angstrom": sigma,
+                    "n": len(correct),
+                    "only_best": only_best,
+                    "only_beside": only_beside,
+                    "p": test,
+                }
+            )
+    return frame_of(
+        records,
+        ["best", "beside", "sigma_angstrom", "n", "only_best", "only_beside", "p"],
+        ("n", "only_best", "only_beside"),
+    )
 
 
 def phantoms(design: Design) -> pd.DataFrame:
@@ -150,14 +226,39 @@ def phantoms(design: Design) -> pd.DataFrame:
     records = []
     for p, protocol in enumerate(design.protocols):
         for size in range(2, len(protocol.views) + 1):
-            with_phantom, subsets = side["phantom_subsets"][:, p, size - 2], comb(len(protocol.views), size)
-            records.append({
-                "protocol": protocol.name, "role": design.role(p), "views": size, "n": n, "subsets": subsets, "with_phantom": int(with_phantom.sum()),
-                "rate": with_phantom.sum() / (n * subsets), "structures_with_phantom": int((with_phantom > 0).sum()),
-                "phantoms": int(side["n_phantoms"][:, p, size - 2].sum(dtype=np.int64)),
-            })
+            with_phantom, subsets = (
+                side["phantom_subsets"][:, p, size - 2],
+                comb(len(protocol.views), size),
+            )
+            records.append(
+                {
+                    "protocol": protocol.name,
+                    "role": design.role(p),
+                    "views": size,
+                    "n": n,
+                    "subsets": subsets,
+                    "with_phantom": int(with_phantom.sum()),
+                    "rate": with_phantom.sum() / (n * subsets),
+                    "structures_with_phantom": int((with_phantom > 0).sum()),
+                    "phantoms": int(side["n_phantoms"][:, p, size - 2].sum(dtype=np.int64)),
+                }
+            )
     integers = ("views", "n", "subsets", "with_phantom", "structures_with_phantom", "phantoms")
-    return frame_of(records, ["protocol", "role", "views", "n", "subsets", "with_phantom", "rate", "structures_with_phantom", "phantoms"], integers)
+    return frame_of(
+        records,
+        [
+            "protocol",
+            "role",
+            "views",
+            "n",
+            "subsets",
+            "with_phantom",
+            "rate",
+            "structures_with_phantom",
+            "phantoms",
+        ],
+        integers,
+    )
 
 
 def cameras(design: Design) -> pd.DataFrame:
@@ -166,10 +267,26 @@ def cameras(design: Design) -> pd.DataFrame:
     for p, protocol in enumerate(design.protocols):
         lengths = np.median(design.held_out["screen_length"][:, p])
         for view, direction in zip(protocol.views, protocol.directions, strict=True):
-            records.append({
-                "protocol": protocol.name, "role": design.role(p), "camera": view, "x": direction[0], "y": direction[1], "z": direction[2],
-                "structures_aligned": int((design.held_out["n_aligned"][:, p] > 0).sum()), "median_screen_length_angstrom": lengths,
-            })
-    columns = ["protocol", "role", "camera", "x", "y", "z", "structures_aligned", "median_screen_length_angstrom"]
+            records.append(
+                {
+                    "protocol": protocol.name,
+                    "role": design.role(p),
+                    "camera": view,
+                    "x": direction[0],
+                    "y": direction[1],
+                    "z": direction[2],
+                    "structures_aligned": int((design.held_out["n_aligned"][:, p] > 0).sum()),
+                    "median_screen_length_angstrom": lengths,
+                }
+            )
+    columns = [
+        "protocol",
+        "role",
+        "camera",
+        "x",
+        "y",
+        "z",
+        "structures_aligned",
+        "median_screen_length_angstrom",
+    ]
     return frame_of(records, columns, ("structures_aligned",))
-

@@ -16,7 +16,11 @@ if TYPE_CHECKING:
 @lru_cache(maxsize=1)
 def family() -> tuple[dict, ...]:
     """The tests of the released study's family, as ``data/family.toml`` lists them."""
-    text = resources.files("rc_hpc.analysis").joinpath("data", "family.toml").read_text(encoding="utf-8")
+    text = (
+        resources.files("rc_hpc.analysis")
+        .joinpath("data", "family.toml")
+        .read_text(encoding="utf-8")
+    )
     return tuple(tomllib.loads(text)["test"])
 
 
@@ -47,10 +51,15 @@ def adjusted(tests: tuple[dict, ...] | None = None) -> pd.DataFrame:
     import pandas as pd
 
     tests = family() if tests is None else tests
-    frame = pd.DataFrame({
-        "test": [t["name"] for t in tests], "kind": [t["test"] for t in tests], "inputs": [_inputs(t) for t in tests],
-        "source": ["vectors" if t["vectors"] else "record" for t in tests], "p": [p_value(t) for t in tests],
-    })
+    frame = pd.DataFrame(
+        {
+            "test": [t["name"] for t in tests],
+            "kind": [t["test"] for t in tests],
+            "inputs": [_inputs(t) for t in tests],
+            "source": ["vectors" if t["vectors"] else "record" for t in tests],
+            "p": [p_value(t) for t in tests],
+        }
+    )
     frame["adjusted_p"] = statistics.benjamini_hochberg(frame["p"])
     frame = frame.sort_values("p", kind="stable", ignore_index=True)
     frame.insert(4, "rank", range(1, len(frame) + 1))
@@ -63,4 +72,6 @@ def _inputs(test: dict) -> str:
             return "{}:{}".format(*test["counts"])
         case "fisher":
             return " against ".join(f"{k}/{n}" for k, n in test["counts"])
-    return ", ".join(f"{key} {value}" for key, value in test.items() if key in ("rho", "n", "h", "df"))
+    return ", ".join(
+        f"{key} {value}" for key, value in test.items() if key in ("rho", "n", "h", "df")
+    )

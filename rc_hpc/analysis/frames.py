@@ -9,7 +9,9 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
-def frame_of(records: list[dict], columns: Sequence[str], integers: Sequence[str] = ()) -> pd.DataFrame:
+def frame_of(
+    records: list[dict], columns: Sequence[str], integers: Sequence[str] = ()
+) -> pd.DataFrame:
     """Frame of records with these columns; `integers` are nullable, so that a missing count is not a float."""
     import pandas as pd
 

@@ -16,7 +16,12 @@ if TYPE_CHECKING:
 
 #: Columns that `tally_frontier` needs, by structure, and further by the axes of the file.
 STRUCTURE_COLUMNS = ("n_atoms", "separation")
-POINT_COLUMNS = ("n_recovered", "point_error", "certified", *(f"correct_{name}" for name in GRANULARITIES))
+POINT_COLUMNS = (
+    "n_recovered",
+    "point_error",
+    "certified",
+    *(f"correct_{name}" for name in GRANULARITIES),
+)
 
 
 @dataclass(frozen=True)
@@ -71,11 +76,19 @@ class FrontierTally:
     point_error: np.ndarray
 
     def __add__(self, other: FrontierTally) -> FrontierTally:
-        return FrontierTally(*(
-            (np.fmax if field.name == "point_error" else np.add)(getattr(self, field.name), getattr(other, field.name)) for field in fields(self)))
+        return FrontierTally(
+            *(
+                (np.fmax if field.name == "point_error" else np.add)(
+                    getattr(self, field.name), getattr(other, field.name)
+                )
+                for field in fields(self)
+            )
+        )
 
 
-def tally_frontier(rows: dict[str, np.ndarray], profile: dict[str, np.ndarray], deltas: np.ndarray, tiling: int = 1) -> FrontierTally:
+def tally_frontier(
+    rows: dict[str, np.ndarray], profile: dict[str, np.ndarray], deltas: np.ndarray, tiling: int = 1
+) -> FrontierTally:
     """Tally of a block of computed structures.
 
     Parameters
@@ -93,7 +106,9 @@ def tally_frontier(rows: dict[str, np.ndarray], profile: dict[str, np.ndarray], 
     exact = profile["kind"] != 0
     return FrontierTally(
         n=np.int64(len(rows["n_atoms"])),
-        correct=np.array([rows[f"correct_{name}"].sum(axis=0, dtype=np.int64) for name in GRANULARITIES]),
+        correct=np.array(
+            [rows[f"correct_{name}"].sum(axis=0, dtype=np.int64) for name in GRANULARITIES]
+        ),
         more=np.count_nonzero(rows["n_recovered"] > atoms, axis=0),
         fewer=np.count_nonzero(rows["n_recovered"] < atoms, axis=0),
         certified=rows["certified"].sum(axis=0, dtype=np.int64),
@@ -109,12 +124,17 @@ def _inside(profile: dict, chosen: np.ndarray, deltas: np.ndarray, n_subsets: in
     count = np.zeros((len(deltas), n_subsets), np.int64)
     for k in range(n_subsets):
         own = chosen & (profile["subset"] == k)
-        entered, left = (np.searchsorted(np.sort(profile[name][own]), deltas, side="right") for name in ("delta_from", "delta_to"))
+        entered, left = (
+            np.searchsorted(np.sort(profile[name][own]), deltas, side="right")
+            for name in ("delta_from", "delta_to")
+        )
         count[:, k] = entered - left
     return count
 
 
-def certified_steps(structure, lower, upper, separation, horizon: float) -> tuple[np.ndarray, np.ndarray]:
+def certified_steps(
+    structure, lower, upper, separation, horizon: float
+) -> tuple[np.ndarray, np.ndarray]:
     """How many structures are certified as a function of delta, exactly.
 
     Parameters
@@ -144,7 +164,9 @@ def certified_steps(structure, lower, upper, separation, horizon: float) -> tupl
     inside = where <= horizon
     where, step = where[inside], step[inside]
     delta, group = np.unique(np.append(where, 0.0), return_inverse=True)
-    change = np.bincount(group, np.append(step, len(touching)), minlength=len(delta)).astype(np.int64)
+    change = np.bincount(group, np.append(step, len(touching)), minlength=len(delta)).astype(
+        np.int64
+    )
     certified = np.cumsum(change)
     kept = np.append(True, change[1:] != 0)
     return delta[kept], certified[kept]
@@ -163,14 +185,34 @@ def by_delta(sets: dict[str, FrontierTally], axes: Axes) -> pd.DataFrame:
                 for s, symprec in enumerate(axes.symprecs):
                     for d, delta in enumerate(axes.deltas):
                         count = int(t.correct[0, r, d, s, chosen].sum())
-                        records.append({
-                            "structures": name, "enumeration": enumeration, "merge": rule, "views": size, "subsets": len(chosen),
-                            "symprec_angstrom": symprec, "delta_angstrom": delta, **_share("R1", count, int(t.n), len(chosen)),
-                            "more": int(t.more[r, d, chosen].sum()), "fewer": int(t.fewer[r, d, chosen].sum()),
-                            "point_error_angstrom": np.fmax.reduce(t.point_error[r, d, chosen]),
-                        })
-    columns = ["structures", "enumeration", "merge", "views", "subsets", "symprec_angstrom", "delta_angstrom", *_SHARE,
-               "more", "fewer", "point_error_angstrom"]
+                        records.append(
+                            {
+                                "structures": name,
+                                "enumeration": enumeration,
+                                "merge": rule,
+                                "views": size,
+                                "subsets": len(chosen),
+                                "symprec_angstrom": symprec,
+                                "delta_angstrom": delta,
+                                **_share("R1", count, int(t.n), len(chosen)),
+                                "more": int(t.more[r, d, chosen].sum()),
+                                "fewer": int(t.fewer[r, d, chosen].sum()),
+                                "point_error_angstrom": np.fmax.reduce(t.point_error[r, d, chosen]),
+                            }
+                        )
+    columns = [
+        "structures",
+        "enumeration",
+        "merge",
+        "views",
+        "subsets",
+        "symprec_angstrom",
+        "delta_angstrom",
+        *_SHARE,
+        "more",
+        "fewer",
+        "point_error_angstrom",
+    ]
     return frame_of(records, columns, ("views", "subsets", "R1_count", "n", "more", "fewer"))
 
 
@@ -184,15 +226,43 @@ def certified(sets: dict[str, FrontierTally], axes: Axes) -> pd.DataFrame:
     for name, t in sets.items():
         for size, chosen in axes.subsets.by_size().items():
             for d, delta in enumerate(axes.deltas):
-                records.append({
-                    "structures": name, "views": size, "subsets": len(chosen), "delta_angstrom": delta,
-                    **_share("certified", int(t.certified[d, chosen].sum()), int(t.n), len(chosen)),
-                    "with_phantoms": int(t.phantoms[d, chosen].sum()), "with_exact_phantoms": int(t.phantoms_exact[d, chosen].sum()),
-                    "close": int(t.close[d]),
-                })
-    columns = ["structures", "views", "subsets", "delta_angstrom", *(column.replace("R1", "certified") for column in _SHARE),
-               "with_phantoms", "with_exact_phantoms", "close"]
-    return frame_of(records, columns, ("views", "subsets", "certified_count", "n", "with_phantoms", "with_exact_phantoms", "close"))
+                records.append(
+                    {
+                        "structures": name,
+                        "views": size,
+                        "subsets": len(chosen),
+                        "delta_angstrom": delta,
+                        **_share(
+                            "certified", int(t.certified[d, chosen].sum()), int(t.n), len(chosen)
+                        ),
+                        "with_phantoms": int(t.phantoms[d, chosen].sum()),
+                        "with_exact_phantoms": int(t.phantoms_exact[d, chosen].sum()),
+                        "close": int(t.close[d]),
+                    }
+                )
+    columns = [
+        "structures",
+        "views",
+        "subsets",
+        "delta_angstrom",
+        *(column.replace("R1", "certified") for column in _SHARE),
+        "with_phantoms",
+        "with_exact_phantoms",
+        "close",
+    ]
+    return frame_of(
+        records,
+        columns,
+        (
+            "views",
+            "subsets",
+            "certified_count",
+            "n",
+            "with_phantoms",
+            "with_exact_phantoms",
+            "close",
+        ),
+    )
 
 
 def steps(curves: dict[str, tuple[np.ndarray, np.ndarray]], sizes: dict[str, int]) -> pd.DataFrame:
@@ -206,10 +276,18 @@ def steps(curves: dict[str, tuple[np.ndarray, np.ndarray]], sizes: dict[str, int
         Structures of each set.
     """
     records = [
-        {"structures": name, "delta_angstrom": delta, "certified_count": int(count), "n": sizes[name]}
-        for name, curve in curves.items() for delta, count in zip(*curve, strict=True)
+        {
+            "structures": name,
+            "delta_angstrom": delta,
+            "certified_count": int(count),
+            "n": sizes[name],
+        }
+        for name, curve in curves.items()
+        for delta, count in zip(*curve, strict=True)
     ]
-    return frame_of(records, ["structures", "delta_angstrom", "certified_count", "n"], ("certified_count", "n"))
+    return frame_of(
+        records, ["structures", "delta_angstrom", "certified_count", "n"], ("certified_count", "n")
+    )
 
 
 _SHARE = ("R1_count", "n", "R1", "R1_low95", "R1_high95")
@@ -218,4 +296,10 @@ _SHARE = ("R1_count", "n", "R1", "R1_low95", "R1_high95")
 def _share(prefix: str, count: int, n: int, n_subsets: int) -> dict:
     low, high = wilson(count, n) if n_subsets == 1 else (np.nan, np.nan)
     cells = n * n_subsets
-    return {f"{prefix}_count": count, "n": cells, prefix: count / cells if cells else np.nan, f"{prefix}_low95": low, f"{prefix}_high95": high}
+    return {
+        f"{prefix}_count": count,
+        "n": cells,
+        prefix: count / cells if cells else np.nan,
+        f"{prefix}_low95": low,
+        f"{prefix}_high95": high,
+    }

@@ -18,7 +18,15 @@ def key_of(text: str, seed: int) -> float:
 
 
 def split_sides(
-    ids: Sequence[str], formulas: Sequence[str], usable, n_atoms, held_out: float | Container[str], training: int, sample: int, largest: int, seed: int,
+    ids: Sequence[str],
+    formulas: Sequence[str],
+    usable,
+    n_atoms,
+    held_out: float | Container[str],
+    training: int,
+    sample: int,
+    largest: int,
+    seed: int,
 ) -> np.ndarray:
     """Side of every structure, (n,) uint8, codes of `Side`.
 
@@ -57,7 +65,12 @@ def split_sides(
     sides[free[:training]] = Side.training
     seen = [k for k in free[:training] if n_atoms[k] <= largest][:sample]
     sides[seen] = Side.searched
-    for what, there in (("held out", out.any()), (f"for the search (of up to {largest} atoms, of no formula that is held out)", bool(seen))):
+    for what, there in (
+        ("held out", out.any()),
+        (f"for the search (of up to {largest} atoms, of no formula that is held out)", bool(seen)),
+    ):
         if not there:
-            raise UsageError(f"no structure is left {what}: give more structures, or another --held-out")
+            raise UsageError(
+                f"no structure is left {what}: give more structures, or another --held-out"
+            )
     return sides

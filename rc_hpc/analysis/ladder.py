@@ -51,8 +51,17 @@ class Rungs:
     def only_scored(self) -> Rungs:
         """The scored models alone."""
         keep = self.scored
-        kept = [(name, reason) for name, reason in zip(self.models, self.unscored, strict=True) if not reason]
-        return Rungs(tuple(name for name, _ in kept), self.r4[keep], self.r3[keep], tuple(reason for _, reason in kept))
+        kept = [
+            (name, reason)
+            for name, reason in zip(self.models, self.unscored, strict=True)
+            if not reason
+        ]
+        return Rungs(
+            tuple(name for name, _ in kept),
+            self.r4[keep],
+            self.r3[keep],
+            tuple(reason for _, reason in kept),
+        )
 
     def on(self, structures: np.ndarray) -> Rungs:
         """The same on some structures: a mask or indices."""
@@ -91,11 +100,15 @@ def table(rungs: Rungs, ceilings: Mapping[str, np.ndarray]) -> pd.DataFrame:
         frame[f"{name}_count"] = rung.sum(axis=1)
         frame[name] = frame[f"{name}_count"] / n
         limits = [wilson(int(count), n) for count in frame[f"{name}_count"]]
-        frame[f"{name}_low95"], frame[f"{name}_high95"] = (list(side) for side in zip(*limits, strict=True)) if limits else ([], [])
+        frame[f"{name}_low95"], frame[f"{name}_high95"] = (
+            (list(side) for side in zip(*limits, strict=True)) if limits else ([], [])
+        )
     for name, ceiling in ceilings.items():
         frame["P"], frame[f"S_{name}"], frame[f"share_{name}"] = rungs.parts(ceiling)
     frame["R3_only"], frame["R4_only"] = (r3 & ~r4).sum(axis=1), (r4 & ~r3).sum(axis=1)
-    frame["p"] = [statistics.sign_test(*pair) for pair in zip(frame["R3_only"], frame["R4_only"], strict=True)]
+    frame["p"] = [
+        statistics.sign_test(*pair) for pair in zip(frame["R3_only"], frame["R4_only"], strict=True)
+    ]
     frame["unscored"] = rungs.unscored
     return frame.sort_values("R4_count", ascending=False, kind="stable", ignore_index=True)
 
@@ -113,27 +126,79 @@ def over_models(rungs: Rungs, ceilings: Mapping[str, np.ndarray]) -> pd.DataFram
     m, size = rungs.r4.shape
     r4 = rungs.r4.sum(axis=1)
     only3, only4 = (rungs.r3 > rungs.r4).sum(axis=1), (rungs.r4 > rungs.r3).sum(axis=1)
-    gains = [statistics.sign_test(a, b) < statistics.ALPHA and a > b for a, b in zip(only3, only4, strict=True)]
+    gains = [
+        statistics.sign_test(a, b) < statistics.ALPHA and a > b
+        for a, b in zip(only3, only4, strict=True)
+    ]
     records = []
     for name, ceiling in ceilings.items():
         p, _, share = rungs.parts(ceiling)
         interval = statistics.bootstrap_median(share[np.isfinite(share)])
         records.append({"ceiling": name, "quantity": "R1", **_counted(int(np.sum(ceiling)), size)})
-        records.append({"ceiling": name, "quantity": "median share, bootstrap 95 %", "value": _median(share), "low": interval.low, "high": interval.high, "n": m})
+        records.append(
+            {
+                "ceiling": name,
+                "quantity": "median share, bootstrap 95 %",
+                "value": _median(share),
+                "low": interval.low,
+                "high": interval.high,
+                "n": m,
+            }
+        )
         for first, last in _ranks(m):
             interval = statistics.order_statistic_interval(share, first, last)
-            records.append({"ceiling": name, "quantity": f"median share, order statistics {first} and {last}", "value": _median(share), "low": interval.low, "high": interval.high, "coverage": interval.coverage, "n": m})
+            records.append(
+                {
+                    "ceiling": name,
+                    "quantity": f"median share, order statistics {first} and {last}",
+                    "value": _median(share),
+                    "low": interval.low,
+                    "high": interval.high,
+                    "coverage": interval.coverage,
+                    "n": m,
+                }
+            )
         dominant, other = int((share < HALF).sum()), int((share >= HALF).sum())
-        records.append({
-            "ceiling": name, "quantity": "residual-dominant models, sign test", **_counted(dominant, dominant + other),
-            "p": statistics.sign_test(dominant, other), "models": _named(rungs.models, share >= HALF, "all but "),
-        })
+        records.append(
+            {
+                "ceiling": name,
+                "quantity": "residual-dominant models, sign test",
+                **_counted(dominant, dominant + other),
+                "p": statistics.sign_test(dominant, other),
+                "models": _named(rungs.models, share >= HALF, "all but "),
+            }
+        )
         for quantity, x in (("share against R4", share), ("P against R4", p)):
             found = statistics.spearman(x, r4)
-            records.append({"ceiling": name, "quantity": f"Spearman rho, {quantity}, {m} models", "value": found.rho, "n": m, "p": found.p})
-        records.append({"ceiling": name, "quantity": f"R3 above R4 at p < {statistics.ALPHA}", **_counted(int(np.sum(gains)), m)})
-        records.append({"ceiling": name, "quantity": "models with P <= 0", **_counted(int((p <= 0).sum()), m), "models": _named(rungs.models, p <= 0)})
-    return frame_of(records, ["ceiling", "quantity", "count", "n", "value", "low", "high", "coverage", "p", "models"], integers=("count", "n"))
+            records.append(
+                {
+                    "ceiling": name,
+                    "quantity": f"Spearman rho, {quantity}, {m} models",
+                    "value": found.rho,
+                    "n": m,
+                    "p": found.p,
+                }
+            )
+        records.append(
+            {
+                "ceiling": name,
+                "quantity": f"R3 above R4 at p < {statistics.ALPHA}",
+                **_counted(int(np.sum(gains)), m),
+            }
+        )
+        records.append(
+            {
+                "ceiling": name,
+                "quantity": "models with P <= 0",
+                **_counted(int((p <= 0).sum()), m),
+                "models": _named(rungs.models, p <= 0),
+            }
+        )
+    return frame_of(
+        records,
+        ["ceiling", "quantity", "count", "n", "value", "low", "high", "coverage", "p", "models"],
+        integers=("count", "n"),
+    )
 
 
 def sensitivity(readings: Mapping[str, Rungs], ceilings: Mapping[str, np.ndarray]) -> pd.DataFrame:
@@ -146,7 +211,8 @@ def sensitivity(readings: Mapping[str, Rungs], ceilings: Mapping[str, np.ndarray
     """
     records = [
         {"ceiling": name, "reading": reading, **_headline(rungs.only_scored(), ceiling)}
-        for name, ceiling in ceilings.items() for reading, rungs in readings.items()
+        for name, ceiling in ceilings.items()
+        for reading, rungs in readings.items()
     ]
     return frame_of(records, ["ceiling", "reading", *_HEADLINE], integers=_HEADLINE_INTEGERS)
 
@@ -161,10 +227,19 @@ def by_group(rungs: Rungs, ceiling: np.ndarray, groups: Mapping[str, np.ndarray]
     """
     scored = rungs.only_scored()
     records = [
-        {"group": name, "structures": int(np.sum(mask)), **_headline(scored.on(mask), ceiling[mask])}
-        for name, mask in groups.items() if np.any(mask)
+        {
+            "group": name,
+            "structures": int(np.sum(mask)),
+            **_headline(scored.on(mask), ceiling[mask]),
+        }
+        for name, mask in groups.items()
+        if np.any(mask)
     ]
-    return frame_of(records, ["group", "structures", *_HEADLINE[:-1]], integers=("structures", *_HEADLINE_INTEGERS))
+    return frame_of(
+        records,
+        ["group", "structures", *_HEADLINE[:-1]],
+        integers=("structures", *_HEADLINE_INTEGERS),
+    )
 
 
 def length(correct: np.ndarray, lengths: Mapping[str, np.ndarray]) -> pd.DataFrame:
@@ -180,15 +255,40 @@ def length(correct: np.ndarray, lengths: Mapping[str, np.ndarray]) -> pd.DataFra
     """
     records = []
     for name, x in lengths.items():
-        pooled, clustered = statistics.pooled_spearman(correct, x), statistics.clustered_spearman(correct, x)
+        pooled, clustered = (
+            statistics.pooled_spearman(correct, x),
+            statistics.clustered_spearman(correct, x),
+        )
         own = [statistics.spearman(x, row) for row in correct.astype(float)]
         negative, positive = sum(one.rho < 0 for one in own), sum(one.rho > 0 for one in own)
-        records.append({
-            "against": name, "pairs": correct.size, "rho": pooled.rho, "pooled_p": pooled.p, "clustered_p": clustered.p,
-            "models": len(own), "negative": negative, "negative_p": statistics.sign_test(negative, positive),
-            "significant": sum(one.p < statistics.ALPHA for one in own),
-        })
-    return frame_of(records, ["against", "pairs", "rho", "pooled_p", "clustered_p", "models", "negative", "negative_p", "significant"], integers=("pairs", "models", "negative", "significant"))
+        records.append(
+            {
+                "against": name,
+                "pairs": correct.size,
+                "rho": pooled.rho,
+                "pooled_p": pooled.p,
+                "clustered_p": clustered.p,
+                "models": len(own),
+                "negative": negative,
+                "negative_p": statistics.sign_test(negative, positive),
+                "significant": sum(one.p < statistics.ALPHA for one in own),
+            }
+        )
+    return frame_of(
+        records,
+        [
+            "against",
+            "pairs",
+            "rho",
+            "pooled_p",
+            "clustered_p",
+            "models",
+            "negative",
+            "negative_p",
+            "significant",
+        ],
+        integers=("pairs", "models", "negative", "significant"),
+    )
 
 
 def length_split(correct: np.ndarray, lengths: Mapping[str, np.ndarray]) -> pd.DataFrame:
@@ -197,14 +297,34 @@ def length_split(correct: np.ndarray, lengths: Mapping[str, np.ndarray]) -> pd.D
     for name, x in lengths.items():
         border = int(np.floor(np.median(x)))
         short, long = correct[:, x <= border].astype(bool), correct[:, x > border].astype(bool)
-        records.append({
-            "against": name, "border": border, "right_up_to": int(short.sum()), "pairs_up_to": short.size, "right_above": int(long.sum()),
-            "pairs_above": long.size, "p": statistics.fisher(int(short.sum()), short.size, int(long.sum()), long.size),
-        })
-    return frame_of(records, ["against", "border", "right_up_to", "pairs_up_to", "right_above", "pairs_above", "p"], integers=("border", "right_up_to", "pairs_up_to", "right_above", "pairs_above"))
+        records.append(
+            {
+                "against": name,
+                "border": border,
+                "right_up_to": int(short.sum()),
+                "pairs_up_to": short.size,
+                "right_above": int(long.sum()),
+                "pairs_above": long.size,
+                "p": statistics.fisher(int(short.sum()), short.size, int(long.sum()), long.size),
+            }
+        )
+    return frame_of(
+        records,
+        ["against", "border", "right_up_to", "pairs_up_to", "right_above", "pairs_above", "p"],
+        integers=("border", "right_up_to", "pairs_up_to", "right_above", "pairs_above"),
+    )
 
 
-_HEADLINE = ("models", "mean_R4", "mean_R3", "median_share", "dominant", "dominant_p", "nonpositive_P", "nonpositive_models")
+_HEADLINE = (
+    "models",
+    "mean_R4",
+    "mean_R3",
+    "median_share",
+    "dominant",
+    "dominant_p",
+    "nonpositive_P",
+    "nonpositive_models",
+)
 _HEADLINE_INTEGERS = ("models", "dominant", "nonpositive_P")
 
 
@@ -212,9 +332,14 @@ def _headline(rungs: Rungs, ceiling: np.ndarray) -> dict:
     p, _, share = rungs.parts(ceiling)
     m, dominant = len(rungs.models), int((share < HALF).sum())
     return {
-        "models": m, "mean_R4": rungs.r4.mean() if m else np.nan, "mean_R3": rungs.r3.mean() if m else np.nan, "median_share": _median(share),
-        "dominant": dominant, "dominant_p": statistics.sign_test(dominant, int((share >= HALF).sum())),
-        "nonpositive_P": int((p <= 0).sum()), "nonpositive_models": _named(rungs.models, p <= 0),
+        "models": m,
+        "mean_R4": rungs.r4.mean() if m else np.nan,
+        "mean_R3": rungs.r3.mean() if m else np.nan,
+        "median_share": _median(share),
+        "dominant": dominant,
+        "dominant_p": statistics.sign_test(dominant, int((share >= HALF).sum())),
+        "nonpositive_P": int((p <= 0).sum()),
+        "nonpositive_models": _named(rungs.models, p <= 0),
     }
 
 
@@ -226,8 +351,17 @@ def _median(values: np.ndarray) -> float:
 
 def _ranks(m: int) -> list[tuple[int, int]]:
     """Rank pairs, symmetric or off by one, whose interval covers the median with 93 to 99 %."""
-    pairs = [(first, last) for first in range(1, m // 2 + 1) for last in (m - first, m + 1 - first) if first < last]
-    return [pair for pair in pairs if 0.93 <= statistics.order_statistic_interval(np.arange(m), *pair).coverage <= 0.99]
+    pairs = [
+        (first, last)
+        for first in range(1, m // 2 + 1)
+        for last in (m - first, m + 1 - first)
+        if first < last
+    ]
+    return [
+        pair
+        for pair in pairs
+        if 0.93 <= statistics.order_statistic_interval(np.arange(m), *pair).coverage <= 0.99
+    ]
 
 
 def _counted(count: int, n: int) -> dict:

@@ -48,7 +48,9 @@ class Losses:
     structures_adjacent: np.ndarray
 
     def __add__(self, other: Losses) -> Losses:
-        return Losses(*(getattr(self, field.name) + getattr(other, field.name) for field in fields(self)))
+        return Losses(
+            *(getattr(self, field.name) + getattr(other, field.name) for field in fields(self))
+        )
 
 
 def count_losses(correct, masks) -> Losses:
@@ -63,7 +65,10 @@ def count_losses(correct, masks) -> Losses:
     right = np.asarray(correct, dtype=np.float32)  # counts are exact up to 2^24 rows of a block
     return Losses(
         np.rint(right.T @ (1.0 - right)).astype(np.int64),
-        *(np.count_nonzero((((right @ pairs.astype(np.float32)) > 0) & (right == 0)).any(axis=1)) for pairs in (nested(masks), adjacent(masks))),
+        *(
+            np.count_nonzero((((right @ pairs.astype(np.float32)) > 0) & (right == 0)).any(axis=1))
+            for pairs in (nested(masks), adjacent(masks))
+        ),
     )
 
 
@@ -80,11 +85,22 @@ def by_size(sets: dict[str, Tally], subsets: Subsets) -> pd.DataFrame:
         for size, chosen in subsets.by_size().items():
             share = t.correct[0][chosen] / t.n if t.n else np.full(len(chosen), np.nan)
             excess = (t.recovered[chosen] - t.atoms) / t.n if t.n else np.full(len(chosen), np.nan)
-            records.append({
-                "structures": name, "views": size, "subsets": len(chosen), "n": int(t.n), "R1": share.mean(), "R1_min": share.min(), "R1_max": share.max(),
-                "mean_excess": excess.mean(),
-            })
-    return pd.DataFrame.from_records(records, columns=["structures", "views", "subsets", "n", "R1", "R1_min", "R1_max", "mean_excess"])
+            records.append(
+                {
+                    "structures": name,
+                    "views": size,
+                    "subsets": len(chosen),
+                    "n": int(t.n),
+                    "R1": share.mean(),
+                    "R1_min": share.min(),
+                    "R1_max": share.max(),
+                    "mean_excess": excess.mean(),
+                }
+            )
+    return pd.DataFrame.from_records(
+        records,
+        columns=["structures", "views", "subsets", "n", "R1", "R1_min", "R1_max", "mean_excess"],
+    )
 
 
 def violations(sets: dict[str, tuple[Tally, Losses]], masks) -> pd.DataFrame:
@@ -99,15 +115,33 @@ def violations(sets: dict[str, tuple[Tally, Losses]], masks) -> pd.DataFrame:
     records = []
     for name, (t, losses) in sets.items():
         for kind, pairs, structures in (
-            ("nested", nested(masks), losses.structures), ("one camera apart", adjacent(masks), losses.structures_adjacent)):
+            ("nested", nested(masks), losses.structures),
+            ("one camera apart", adjacent(masks), losses.structures_adjacent),
+        ):
             count, n_pairs = int(losses.lost[pairs].sum()), int(pairs.sum())
             falls = pairs & (t.correct[0][:, None] > t.correct[0][None])
-            records.append({
-                "structures": name, "pairs": kind, "n_pairs": n_pairs, "comparisons": n_pairs * int(t.n), "losses": count,
-                "loss_rate": count / (n_pairs * int(t.n)) if n_pairs * int(t.n) else np.nan,
-                "structures_with": int(structures), "aggregate": int(falls.sum()),
-            })
-    columns = ["structures", "pairs", "n_pairs", "comparisons", "losses", "loss_rate", "structures_with", "aggregate"]
+            records.append(
+                {
+                    "structures": name,
+                    "pairs": kind,
+                    "n_pairs": n_pairs,
+                    "comparisons": n_pairs * int(t.n),
+                    "losses": count,
+                    "loss_rate": count / (n_pairs * int(t.n)) if n_pairs * int(t.n) else np.nan,
+                    "structures_with": int(structures),
+                    "aggregate": int(falls.sum()),
+                }
+            )
+    columns = [
+        "structures",
+        "pairs",
+        "n_pairs",
+        "comparisons",
+        "losses",
+        "loss_rate",
+        "structures_with",
+        "aggregate",
+    ]
     return pd.DataFrame.from_records(records, columns=columns)
 
 
@@ -119,6 +153,17 @@ def falling(sets: dict[str, Tally], subsets: Subsets, masks) -> pd.DataFrame:
     for name, t in sets.items():
         right = t.correct[0]
         for i, j in np.argwhere(nested(masks) & (right[:, None] > right[None])):
-            records.append({"structures": name, "subset": subsets.names[i], "larger_subset": subsets.names[j], "n": int(t.n),
-                            "R1_count": int(right[i]), "larger_R1_count": int(right[j])})
-    return pd.DataFrame.from_records(records, columns=["structures", "subset", "larger_subset", "n", "R1_count", "larger_R1_count"])
+            records.append(
+                {
+                    "structures": name,
+                    "subset": subsets.names[i],
+                    "larger_subset": subsets.names[j],
+                    "n": int(t.n),
+                    "R1_count": int(right[i]),
+                    "larger_R1_count": int(right[j]),
+                }
+            )
+    return pd.DataFrame.from_records(
+        records,
+        columns=["structures", "subset", "larger_subset", "n", "R1_count", "larger_R1_count"],
+    )

@@ -21,8 +21,16 @@ if TYPE_CHECKING:
 
 #: Columns that `tally_noise` needs.
 NOISE_COLUMNS = (
-    "n_recovered", "median_error", "largest_error", "space_group", "aligned", "n_images", "budget_record", "budget_certain",
-    "budget_probable", *(f"correct_{name}" for name in GRANULARITIES),
+    "n_recovered",
+    "median_error",
+    "largest_error",
+    "space_group",
+    "aligned",
+    "n_images",
+    "budget_record",
+    "budget_certain",
+    "budget_probable",
+    *(f"correct_{name}" for name in GRANULARITIES),
 )
 BUDGETS = ("record", "certain", "probable")
 #: Crossings of the released record, Å, on its 210 structures.
@@ -59,7 +67,8 @@ class Axes:
         """Protocol and reading of every arm, with the cells that name it in a table."""
         return [
             (p, r, {"protocol": protocol.name, "rule": rule, "estimator": estimator})
-            for r, (rule, estimator) in enumerate(self.readings) for p, protocol in enumerate(self.protocols)
+            for r, (rule, estimator) in enumerate(self.readings)
+            for p, protocol in enumerate(self.protocols)
         ]
 
 
@@ -111,10 +120,18 @@ class NoiseTally:
     budgets: dict[str, np.ndarray]
 
     def __add__(self, other: NoiseTally) -> NoiseTally:
-        joined = {name: np.add(value, getattr(other, name)) for name, value in vars(self).items() if name not in ("largest_error", "budgets")}
+        joined = {
+            name: np.add(value, getattr(other, name))
+            for name, value in vars(self).items()
+            if name not in ("largest_error", "budgets")
+        }
         return NoiseTally(
-            **joined, largest_error=np.fmax(self.largest_error, other.largest_error),
-            budgets={name: np.concatenate((values, other.budgets[name])) for name, values in self.budgets.items()},
+            **joined,
+            largest_error=np.fmax(self.largest_error, other.largest_error),
+            budgets={
+                name: np.concatenate((values, other.budgets[name]))
+                for name, values in self.budgets.items()
+            },
         )
 
 
@@ -137,7 +154,9 @@ def tally_noise(rows: dict[str, np.ndarray], tilings: np.ndarray) -> NoiseTally:
     both = np.einsum("iad,ibd->abd", arms, arms)
     return NoiseTally(
         n=np.int64(n),
-        correct=np.array([rows[f"correct_{name}"].sum(axis=0, dtype=np.int64) for name in GRANULARITIES]),
+        correct=np.array(
+            [rows[f"correct_{name}"].sum(axis=0, dtype=np.int64) for name in GRANULARITIES]
+        ),
         majority=right.sum(axis=0, dtype=np.int64),
         only=arms.sum(axis=0)[:, None] - both,
         more=np.count_nonzero(recovered > drawn, axis=(0, 4)),
@@ -145,14 +164,21 @@ def tally_noise(rows: dict[str, np.ndarray], tilings: np.ndarray) -> NoiseTally:
         unlabelled=np.count_nonzero(rows["space_group"] == 0, axis=(0, 4)),
         read=np.count_nonzero(recovered > 0, axis=(0, 4)),
         median_errors=np.nansum(rows["median_error"], axis=(0, 4), dtype=float),
-        largest_error=np.fmax.reduce(np.fmax.reduce(rows["largest_error"], axis=4, initial=np.nan), axis=0, initial=np.nan).astype(float),
+        largest_error=np.fmax.reduce(
+            np.fmax.reduce(rows["largest_error"], axis=4, initial=np.nan), axis=0, initial=np.nan
+        ).astype(float),
         atoms=atoms.sum(axis=0),
         aligned=np.count_nonzero(rows["aligned"].any(axis=3), axis=0),
-        coincident=np.count_nonzero((rows["n_images"] >= 0) & (rows["n_images"] < atoms[:, :, None]), axis=0),
+        coincident=np.count_nonzero(
+            (rows["n_images"] >= 0) & (rows["n_images"] < atoms[:, :, None]), axis=0
+        ),
         images=np.maximum(rows["n_images"], 0).sum(axis=0, dtype=np.int64),
         budgets={
-            name: rows[f"budget_{name}"] if name != "record" else np.repeat(rows["budget_record"][:, :, None], n_readings, axis=2)
-            for name in BUDGETS},
+            name: rows[f"budget_{name}"]
+            if name != "record"
+            else np.repeat(rows["budget_record"][:, :, None], n_readings, axis=2)
+            for name in BUDGETS
+        },
     )
 
 
@@ -167,17 +193,56 @@ def by_sigma(sets: dict[str, NoiseTally], axes: Axes) -> pd.DataFrame:
         for p, r, arm in axes.arms():
             for d, sigma in enumerate(axes.sigmas):
                 seeds = t.correct[0, p, r, d]
-                shares = [_share(t.correct[k, p, r, d].sum(), t.n * axes.seeds) for k in range(len(GRANULARITIES))]
+                shares = [
+                    _share(t.correct[k, p, r, d].sum(), t.n * axes.seeds)
+                    for k in range(len(GRANULARITIES))
+                ]
                 low, high = wilson(t.correct[0, p, r, d].sum() / axes.seeds, int(t.n))
-                records.append({
-                    "structures": name, **arm, "sigma_angstrom": sigma, "delta_angstrom": axes.deltas[p, r, d], "n": int(t.n), "seeds": axes.seeds,
-                    "R1": shares[0], "R1_min": _share(seeds.min(), t.n), "R1_max": _share(seeds.max(), t.n), "R1_low95": low, "R1_high95": high,
-                    **{f"R1_{granularity}": share for granularity, share in zip(GRANULARITIES[1:], shares[1:], strict=True)},
-                    "more": int(t.more[p, r, d]), "fewer": int(t.fewer[p, r, d]), "unlabelled": int(t.unlabelled[p, r, d]),
-                    "median_error_angstrom": _share(t.median_errors[p, r, d], t.read[p, r, d]), "largest_error_angstrom": t.largest_error[p, r, d],
-                })
-    columns = ["structures", *_ARM, "sigma_angstrom", "delta_angstrom", "n", "seeds", "R1", "R1_min", "R1_max", "R1_low95", "R1_high95",
-               *(f"R1_{name}" for name in GRANULARITIES[1:]), "more", "fewer", "unlabelled", "median_error_angstrom", "largest_error_angstrom"]
+                records.append(
+                    {
+                        "structures": name,
+                        **arm,
+                        "sigma_angstrom": sigma,
+                        "delta_angstrom": axes.deltas[p, r, d],
+                        "n": int(t.n),
+                        "seeds": axes.seeds,
+                        "R1": shares[0],
+                        "R1_min": _share(seeds.min(), t.n),
+                        "R1_max": _share(seeds.max(), t.n),
+                        "R1_low95": low,
+                        "R1_high95": high,
+                        **{
+                            f"R1_{granularity}": share
+                            for granularity, share in zip(
+                                GRANULARITIES[1:], shares[1:], strict=True
+                            )
+                        },
+                        "more": int(t.more[p, r, d]),
+                        "fewer": int(t.fewer[p, r, d]),
+                        "unlabelled": int(t.unlabelled[p, r, d]),
+                        "median_error_angstrom": _share(t.median_errors[p, r, d], t.read[p, r, d]),
+                        "largest_error_angstrom": t.largest_error[p, r, d],
+                    }
+                )
+    columns = [
+        "structures",
+        *_ARM,
+        "sigma_angstrom",
+        "delta_angstrom",
+        "n",
+        "seeds",
+        "R1",
+        "R1_min",
+        "R1_max",
+        "R1_low95",
+        "R1_high95",
+        *(f"R1_{name}" for name in GRANULARITIES[1:]),
+        "more",
+        "fewer",
+        "unlabelled",
+        "median_error_angstrom",
+        "largest_error_angstrom",
+    ]
     return frame_of(records, columns, ("n", "seeds", "more", "fewer", "unlabelled"))
 
 
@@ -194,13 +259,39 @@ def crossings(sets: dict[str, NoiseTally], axes: Axes) -> pd.DataFrame:
             continue
         for p, r, arm in axes.arms():
             seeds = [crossing(axes.sigmas, counts / t.n) for counts in t.correct[0, p, r].T]
-            released = RELEASED_CROSSINGS.get(arm["protocol"], np.nan) if arm["rule"] == "record" else np.nan
-            records.append({
-                "structures": name, **arm, "n": int(t.n), "seeds": axes.seeds, "kappa": max(axes.protocols[p].kappas().values()), "gain": axes.gains[p, r],
-                "crossing_angstrom": crossing(axes.sigmas, t.correct[0, p, r].mean(axis=1) / t.n),
-                "seed_crossings_min": min(seeds), "seed_crossings_max": max(seeds), "released_angstrom": released,
-            })
-    columns = ["structures", *_ARM, "n", "seeds", "kappa", "gain", "crossing_angstrom", "seed_crossings_min", "seed_crossings_max", "released_angstrom"]
+            released = (
+                RELEASED_CROSSINGS.get(arm["protocol"], np.nan)
+                if arm["rule"] == "record"
+                else np.nan
+            )
+            records.append(
+                {
+                    "structures": name,
+                    **arm,
+                    "n": int(t.n),
+                    "seeds": axes.seeds,
+                    "kappa": max(axes.protocols[p].kappas().values()),
+                    "gain": axes.gains[p, r],
+                    "crossing_angstrom": crossing(
+                        axes.sigmas, t.correct[0, p, r].mean(axis=1) / t.n
+                    ),
+                    "seed_crossings_min": min(seeds),
+                    "seed_crossings_max": max(seeds),
+                    "released_angstrom": released,
+                }
+            )
+    columns = [
+        "structures",
+        *_ARM,
+        "n",
+        "seeds",
+        "kappa",
+        "gain",
+        "crossing_angstrom",
+        "seed_crossings_min",
+        "seed_crossings_max",
+        "released_angstrom",
+    ]
     return frame_of(records, columns, ("n", "seeds"))
 
 
@@ -217,13 +308,24 @@ def paired(sets: dict[str, NoiseTally], axes: Axes) -> pd.DataFrame:
             a, b = p * len(axes.readings) + r, q * len(axes.readings) + s
             for d, sigma in enumerate(axes.sigmas):
                 only = int(t.only[a, b, d]), int(t.only[b, a, d])
-                records.append({
-                    "structures": name, "first": ", ".join(first.values()), "second": ", ".join(second.values()), "sigma_angstrom": sigma, "n": int(t.n),
-                    "first_right": int(t.majority[p, r, d]), "second_right": int(t.majority[q, s, d]),
-                    "only_first": only[0], "only_second": only[1], "p": sign_test(*only),
-                })
+                records.append(
+                    {
+                        "structures": name,
+                        "first": ", ".join(first.values()),
+                        "second": ", ".join(second.values()),
+                        "sigma_angstrom": sigma,
+                        "n": int(t.n),
+                        "first_right": int(t.majority[p, r, d]),
+                        "second_right": int(t.majority[q, s, d]),
+                        "only_first": only[0],
+                        "only_second": only[1],
+                        "p": sign_test(*only),
+                    }
+                )
     integers = ("n", "first_right", "second_right", "only_first", "only_second")
-    return frame_of(records, ["structures", "first", "second", "sigma_angstrom", *integers, "p"], integers)
+    return frame_of(
+        records, ["structures", "first", "second", "sigma_angstrom", *integers, "p"], integers
+    )
 
 
 def pairs(axes: Axes) -> pd.DataFrame:
@@ -235,21 +337,50 @@ def pairs(axes: Axes) -> pd.DataFrame:
             names = "+".join(protocol.views[v] for v in views) if len(views) == 2 else "all views"
             kappa = conditioning.gain(protocol, views)
             measured = conditioning.amplification(protocol, views)
-            records.append({
-                "protocol": protocol.name, "views": names, "angle_degrees": angles.get(views, np.nan), "kappa": kappa,
-                "largest_measured": measured.max(), "rms_measured": float(np.sqrt(np.mean(measured**2))), "measured_over_kappa": measured.max() / kappa,
-            })
-    return frame_of(records, ["protocol", "views", "angle_degrees", "kappa", "largest_measured", "rms_measured", "measured_over_kappa"])
+            records.append(
+                {
+                    "protocol": protocol.name,
+                    "views": names,
+                    "angle_degrees": angles.get(views, np.nan),
+                    "kappa": kappa,
+                    "largest_measured": measured.max(),
+                    "rms_measured": float(np.sqrt(np.mean(measured**2))),
+                    "measured_over_kappa": measured.max() / kappa,
+                }
+            )
+    return frame_of(
+        records,
+        [
+            "protocol",
+            "views",
+            "angle_degrees",
+            "kappa",
+            "largest_measured",
+            "rms_measured",
+            "measured_over_kappa",
+        ],
+    )
 
 
 def spread(axes: Axes) -> pd.DataFrame:
     """How kappa is distributed over the pairs of each protocol."""
     records = [
-        {"protocol": protocol.name, "views": len(protocol.views), "pairs": len(protocol.pairs()), **conditioning.distribution(protocol)}
+        {
+            "protocol": protocol.name,
+            "views": len(protocol.views),
+            "pairs": len(protocol.pairs()),
+            **conditioning.distribution(protocol),
+        }
         for protocol in axes.protocols
     ]
-    frame = frame_of(records, ["protocol", "views", "pairs", "max", "min", "median", "mean", "all_views"], ("views", "pairs"))
-    return frame.rename(columns={name: f"{name}_kappa" for name in ("max", "min", "median", "mean", "all_views")})
+    frame = frame_of(
+        records,
+        ["protocol", "views", "pairs", "max", "min", "median", "mean", "all_views"],
+        ("views", "pairs"),
+    )
+    return frame.rename(
+        columns={name: f"{name}_kappa" for name in ("max", "min", "median", "mean", "all_views")}
+    )
 
 
 def budgets(sets: dict[str, NoiseTally], axes: Axes) -> pd.DataFrame:
@@ -260,9 +391,20 @@ def budgets(sets: dict[str, NoiseTally], axes: Axes) -> pd.DataFrame:
             found = {}
             for budget in BUDGETS:
                 values = t.budgets[budget][:, p, r]
-                found |= {f"{budget}_p5_angstrom": _percentile(values, 5), f"{budget}_median_angstrom": _percentile(values, 50)}
-            records.append({"structures": name, **arm, "n": int(t.n), "gain": axes.gains[p, r], **found})
-    columns = ["structures", *_ARM, "n", "gain", *(f"{budget}_{what}_angstrom" for budget in BUDGETS for what in ("p5", "median"))]
+                found |= {
+                    f"{budget}_p5_angstrom": _percentile(values, 5),
+                    f"{budget}_median_angstrom": _percentile(values, 50),
+                }
+            records.append(
+                {"structures": name, **arm, "n": int(t.n), "gain": axes.gains[p, r], **found}
+            )
+    columns = [
+        "structures",
+        *_ARM,
+        "n",
+        "gain",
+        *(f"{budget}_{what}_angstrom" for budget in BUDGETS for what in ("p5", "median")),
+    ]
     return frame_of(records, columns, ("n",))
 
 
@@ -270,13 +412,24 @@ def aligned(sets: dict[str, NoiseTally], axes: Axes) -> pd.DataFrame:
     """Structures with a lattice vector along a camera, and with atoms that it shows at one place."""
     records = [
         {
-            "structures": name, "protocol": protocol.name, "view": view, "aligned_count": int(t.aligned[p, v]), "coincident_count": int(t.coincident[p, v]),
-            "n": int(t.n), "atoms": int(t.atoms[p]), "places": int(t.images[p, v]), "places_per_atom": _share(t.images[p, v], t.atoms[p]),
+            "structures": name,
+            "protocol": protocol.name,
+            "view": view,
+            "aligned_count": int(t.aligned[p, v]),
+            "coincident_count": int(t.coincident[p, v]),
+            "n": int(t.n),
+            "atoms": int(t.atoms[p]),
+            "places": int(t.images[p, v]),
+            "places_per_atom": _share(t.images[p, v], t.atoms[p]),
         }
-        for name, t in sets.items() for p, protocol in enumerate(axes.protocols) for v, view in enumerate(protocol.views)
+        for name, t in sets.items()
+        for p, protocol in enumerate(axes.protocols)
+        for v, view in enumerate(protocol.views)
     ]
     integers = ("aligned_count", "coincident_count", "n", "atoms", "places")
-    return frame_of(records, ["structures", "protocol", "view", *integers, "places_per_atom"], integers)
+    return frame_of(
+        records, ["structures", "protocol", "view", *integers, "places_per_atom"], integers
+    )
 
 
 _ARM = ("protocol", "rule", "estimator")
@@ -293,4 +446,8 @@ def _percentile(values: np.ndarray, q: float) -> float:
     ordered = np.sort(values)
     place = q / 100 * (len(ordered) - 1)
     low, high = ordered[int(np.floor(place))], ordered[int(np.ceil(place))]
-    return float(high) if high == low or np.isinf(high) else float(low + (place - np.floor(place)) * (high - low))
+    return (
+        float(high)
+        if high == low or np.isinf(high)
+        else float(low + (place - np.floor(place)) * (high - low))
+    )

@@ -82,8 +82,14 @@ class OcclusionTally:
     gone: np.ndarray
 
     def __add__(self, other: OcclusionTally) -> OcclusionTally:
-        return OcclusionTally(*(
-            (np.fmax if field.name == "point_error" else np.add)(getattr(self, field.name), getattr(other, field.name)) for field in fields(self)))
+        return OcclusionTally(
+            *(
+                (np.fmax if field.name == "point_error" else np.add)(
+                    getattr(self, field.name), getattr(other, field.name)
+                )
+                for field in fields(self)
+            )
+        )
 
 
 def tally_occlusion(rows: dict[str, np.ndarray]) -> OcclusionTally:
@@ -94,7 +100,9 @@ def tally_occlusion(rows: dict[str, np.ndarray]) -> OcclusionTally:
     return OcclusionTally(
         n=np.int64(len(rows["n_atoms"])),
         atoms=rows["n_atoms"].sum(dtype=np.int64),
-        correct=np.array([rows[f"correct_{name}"].sum(axis=0, dtype=np.int64) for name in GRANULARITIES]),
+        correct=np.array(
+            [rows[f"correct_{name}"].sum(axis=0, dtype=np.int64) for name in GRANULARITIES]
+        ),
         exact=np.count_nonzero(rows["n_recovered"] == atoms, axis=0),
         more=np.count_nonzero(rows["n_recovered"] > atoms, axis=0),
         fewer=np.count_nonzero(rows["n_recovered"] < atoms, axis=0),
@@ -121,23 +129,61 @@ def by_condition(sets: dict[str, OcclusionTally], axes: OcclusionAxes) -> pd.Dat
                 for c, condition in enumerate(axes.conditions):
                     count, n = int(t.correct[0, r, c, chosen].sum()), int(t.n) * len(chosen)
                     low, high = wilson(count, n) if len(chosen) == 1 else (np.nan, np.nan)
-                    records.append({
-                        "structures": name, "verification": verification, "enumeration": enumeration, "merge": rule, "views": size,
-                        "subsets": len(chosen), "condition": condition, "R1_count": count, "n": n, "R1": count / n if n else np.nan,
-                        "R1_low95": low, "R1_high95": high, "exact": int(t.exact[r, c, chosen].sum()), "more": int(t.more[r, c, chosen].sum()),
-                        "fewer": int(t.fewer[r, c, chosen].sum()), "point_error_angstrom": np.fmax.reduce(t.point_error[r, c, chosen]),
-                    })
-    columns = ["structures", "verification", "enumeration", "merge", "views", "subsets", "condition", "R1_count", "n", "R1",
-               "R1_low95", "R1_high95", "exact", "more", "fewer", "point_error_angstrom"]
-    return frame_of(records, columns, ("views", "subsets", "R1_count", "n", "exact", "more", "fewer"))
+                    records.append(
+                        {
+                            "structures": name,
+                            "verification": verification,
+                            "enumeration": enumeration,
+                            "merge": rule,
+                            "views": size,
+                            "subsets": len(chosen),
+                            "condition": condition,
+                            "R1_count": count,
+                            "n": n,
+                            "R1": count / n if n else np.nan,
+                            "R1_low95": low,
+                            "R1_high95": high,
+                            "exact": int(t.exact[r, c, chosen].sum()),
+                            "more": int(t.more[r, c, chosen].sum()),
+                            "fewer": int(t.fewer[r, c, chosen].sum()),
+                            "point_error_angstrom": np.fmax.reduce(t.point_error[r, c, chosen]),
+                        }
+                    )
+    columns = [
+        "structures",
+        "verification",
+        "enumeration",
+        "merge",
+        "views",
+        "subsets",
+        "condition",
+        "R1_count",
+        "n",
+        "R1",
+        "R1_low95",
+        "R1_high95",
+        "exact",
+        "more",
+        "fewer",
+        "point_error_angstrom",
+    ]
+    return frame_of(
+        records, columns, ("views", "subsets", "R1_count", "n", "exact", "more", "fewer")
+    )
 
 
 def by_view(sets: dict[str, OcclusionTally], axes: OcclusionAxes) -> pd.DataFrame:
     """Share of the drawn atoms that each view hides, mean over structures: one row per set of structures and view."""
     records = [
-        {"structures": name, "view": view, "occluded": t.occluded[v] / t.n if t.n else np.nan,
-         "redundant": t.redundant[v] / t.n if t.n else np.nan, "informative": (t.occluded[v] - t.redundant[v]) / t.n if t.n else np.nan}
-        for name, t in sets.items() for v, view in enumerate(axes.views)
+        {
+            "structures": name,
+            "view": view,
+            "occluded": t.occluded[v] / t.n if t.n else np.nan,
+            "redundant": t.redundant[v] / t.n if t.n else np.nan,
+            "informative": (t.occluded[v] - t.redundant[v]) / t.n if t.n else np.nan,
+        }
+        for name, t in sets.items()
+        for v, view in enumerate(axes.views)
     ]
     return frame_of(records, ["structures", "view", "occluded", "redundant", "informative"])
 
@@ -151,12 +197,37 @@ def by_sites(sets: dict[str, OcclusionTally], axes: OcclusionAxes) -> pd.DataFra
     records = []
     for name, t in sets.items():
         for size, chosen in axes.subsets.by_size().items():
-            for c, (condition, removed) in enumerate(zip(axes.conditions, axes.removed, strict=True)):
-                records.append({
-                    "structures": name, "views": size, "subsets": len(chosen), "condition": condition, "removed": removed,
-                    "hidden": int(t.hidden[c].sum()), "clear_count": int(t.clear[c, chosen].sum()),
-                    "fewer_than_two_count": int(t.lost[c, chosen].sum()), "none_count": int(t.gone[c, chosen].sum()),
-                    "n": int(t.atoms) * len(chosen),
-                })
-    columns = ["structures", "views", "subsets", "condition", "removed", "hidden", "clear_count", "fewer_than_two_count", "none_count", "n"]
-    return frame_of(records, columns, ("views", "subsets", "hidden", "clear_count", "fewer_than_two_count", "none_count", "n"))
+            for c, (condition, removed) in enumerate(
+                zip(axes.conditions, axes.removed, strict=True)
+            ):
+                records.append(
+                    {
+                        "structures": name,
+                        "views": size,
+                        "subsets": len(chosen),
+                        "condition": condition,
+                        "removed": removed,
+                        "hidden": int(t.hidden[c].sum()),
+                        "clear_count": int(t.clear[c, chosen].sum()),
+                        "fewer_than_two_count": int(t.lost[c, chosen].sum()),
+                        "none_count": int(t.gone[c, chosen].sum()),
+                        "n": int(t.atoms) * len(chosen),
+                    }
+                )
+    columns = [
+        "structures",
+        "views",
+        "subsets",
+        "condition",
+        "removed",
+        "hidden",
+        "clear_count",
+        "fewer_than_two_count",
+        "none_count",
+        "n",
+    ]
+    return frame_of(
+        records,
+        columns,
+        ("views", "subsets", "hidden", "clear_count", "fewer_than_two_count", "none_count", "n"),
+    )

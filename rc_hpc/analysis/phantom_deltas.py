@@ -17,7 +17,19 @@ if TYPE_CHECKING:
 
 #: Deltas up to which structures are counted, Å: the numerical zero of exact phantoms, then ten
 #: preferred numbers to a decade where the gaps of skew rays lie.
-DELTAS = np.array([CENSUS_ZERO, 1e-5, 1e-4, *(step * decade for decade in (1e-3, 1e-2, 1e-1) for step in (1, 1.25, 1.6, 2, 2.5, 3.15, 4, 5, 6.3, 8)), 1.0]).round(6)
+DELTAS = np.array(
+    [
+        CENSUS_ZERO,
+        1e-5,
+        1e-4,
+        *(
+            step * decade
+            for decade in (1e-3, 1e-2, 1e-1)
+            for step in (1, 1.25, 1.6, 2, 2.5, 3.15, 4, 5, 6.3, 8)
+        ),
+        1.0,
+    ]
+).round(6)
 
 
 def tally_deltas(smallest: np.ndarray) -> np.ndarray:
@@ -35,7 +47,9 @@ def tally_deltas(smallest: np.ndarray) -> np.ndarray:
     return np.array([np.count_nonzero(smallest <= delta, axis=0) for delta in DELTAS])
 
 
-def by_delta(sets: Mapping[str, tuple[int, np.ndarray]], subsets: Subsets, horizon: float) -> pd.DataFrame:
+def by_delta(
+    sets: Mapping[str, tuple[int, np.ndarray]], subsets: Subsets, horizon: float
+) -> pd.DataFrame:
     """One row per set of structures and delta, for the deltas up to `horizon`.
 
     Parameters
@@ -58,7 +72,14 @@ def by_delta(sets: Mapping[str, tuple[int, np.ndarray]], subsets: Subsets, horiz
             record = {"structures": name, "delta_angstrom": delta, "n": n}
             for size, chosen in sizes.items():
                 found, cells = int(count[chosen].sum()), n * len(chosen)
-                record |= {f"count_{size}_views": found, f"share_{size}_views": found / cells if cells else np.nan}
+                record |= {
+                    f"count_{size}_views": found,
+                    f"share_{size}_views": found / cells if cells else np.nan,
+                }
             records.append(record)
     shares = [f"{what}_{size}_views" for size in sizes for what in ("count", "share")]
-    return frame_of(records, ["structures", "delta_angstrom", "n", *shares], ["n", *(f"count_{size}_views" for size in sizes)])
+    return frame_of(
+        records,
+        ["structures", "delta_angstrom", "n", *shares],
+        ["n", *(f"count_{size}_views" for size in sizes)],
+    )

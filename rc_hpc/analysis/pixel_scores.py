@@ -26,7 +26,9 @@ def answers(logits: np.ndarray, rule: str) -> np.ndarray:
     if rule == "mean-logit":
         return logits.mean(-2).argmax(-1)
     votes = view_answers(logits)
-    counts = (votes[..., :, None] == votes[..., None, :]).sum(-1)  # of each view: views that agree with it
+    counts = (votes[..., :, None] == votes[..., None, :]).sum(
+        -1
+    )  # of each view: views that agree with it
     first = counts.argmax(-1)  # argmax gives the earliest
     return np.take_along_axis(votes, first[..., None], -1)[..., 0]
 
@@ -79,5 +81,9 @@ def calibration(probability: np.ndarray, truth: np.ndarray, bins: int = BINS) ->
     with np.errstate(invalid="ignore"):
         mean = np.bincount(which, confidence, bins) / count
         accuracy = np.bincount(which, right, bins) / count
-    error = float(np.nansum(count * np.abs(mean - accuracy)) / count.sum()) if count.sum() else float("nan")
+    error = (
+        float(np.nansum(count * np.abs(mean - accuracy)) / count.sum())
+        if count.sum()
+        else float("nan")
+    )
     return Calibration(count, mean, accuracy, error)

@@ -56,11 +56,22 @@ class Pool:
     @property
     def reserved(self) -> frozenset[str]:
         """Elements of evaluation structures that no training structure holds."""
-        sides = [frozenset().union(*(found for found, held in zip(self.elements, self.evaluation, strict=True) if held == side)) for side in (True, False)]
+        sides = [
+            frozenset().union(
+                *(
+                    found
+                    for found, held in zip(self.elements, self.evaluation, strict=True)
+                    if held == side
+                )
+            )
+            for side in (True, False)
+        ]
         return sides[0] - sides[1]
 
 
-def splits(pool: Pool, regime: str, n_trials: int, seed: int = 0) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+def splits(
+    pool: Pool, regime: str, n_trials: int, seed: int = 0
+) -> Iterator[tuple[np.ndarray, np.ndarray]]:
     """Training and evaluation rows of each trial, ascending.
 
     Trial t is drawn from ``default_rng([seed, t])``, so a longer series begins with the shorter one.
@@ -78,7 +89,9 @@ def splits(pool: Pool, regime: str, n_trials: int, seed: int = 0) -> Iterator[tu
 def _redrawn_elements(pool: Pool, rng: np.random.Generator):
     number = len(pool.reserved)
     if not number:
-        raise RcError("redrawn-elements: the split reserves no element; there is nothing to draw anew")
+        raise RcError(
+            "redrawn-elements: the split reserves no element; there is nothing to draw anew"
+        )
     everything = sorted(frozenset().union(*pool.elements))
     for _ in range(_ATTEMPTS):
         reserved = set(rng.choice(everything, number, replace=False))
@@ -86,21 +99,28 @@ def _redrawn_elements(pool: Pool, rng: np.random.Generator):
         evaluation = _balanced(pool, held, pool.per_class, rng)
         if evaluation is not None and not held.all():
             return np.flatnonzero(~held), evaluation
-    raise RcError(f"redrawn-elements: in {_ATTEMPTS} draws of {number} elements none left {pool.per_class} structures of each class for evaluation; give more structures")
+    raise RcError(
+        f"redrawn-elements: in {_ATTEMPTS} draws of {number} elements none left {pool.per_class} structures of each class for evaluation; give more structures"
+    )
 
 
 def _formula_disjoint(pool: Pool, rng: np.random.Generator):
     evaluation = _balanced(pool, np.ones(len(pool.systems), bool), pool.per_class, rng)
     train = np.flatnonzero(~np.isin(pool.formulas, pool.formulas[evaluation]))
     if not len(train):
-        raise RcError("formula-disjoint: every structure shares a formula with an evaluation one; give more structures")
+        raise RcError(
+            "formula-disjoint: every structure shares a formula with an evaluation one; give more structures"
+        )
     return train, evaluation
 
 
 def _balanced_subsample(pool: Pool, rng: np.random.Generator):
     training = np.flatnonzero(~pool.evaluation)
     per_class = max(1, _rarest(pool.systems[training]) // 2)
-    drawn = [rng.choice(training[pool.systems[training] == name], per_class, replace=False) for name in np.unique(pool.systems[training])]
+    drawn = [
+        rng.choice(training[pool.systems[training] == name], per_class, replace=False)
+        for name in np.unique(pool.systems[training])
+    ]
     return np.concatenate(drawn), np.flatnonzero(pool.evaluation)
 
 
@@ -108,10 +128,14 @@ def _rarest(systems: np.ndarray) -> int:
     return int(np.unique(systems, return_counts=True)[1].min())
 
 
-_DRAW: dict[str, Callable] = dict(zip(REGIMES, (_redrawn_elements, _formula_disjoint, _balanced_subsample), strict=True))
+_DRAW: dict[str, Callable] = dict(
+    zip(REGIMES, (_redrawn_elements, _formula_disjoint, _balanced_subsample), strict=True)
+)
 
 
-def _balanced(pool: Pool, among: np.ndarray, per_class: int, rng: np.random.Generator) -> np.ndarray | None:
+def _balanced(
+    pool: Pool, among: np.ndarray, per_class: int, rng: np.random.Generator
+) -> np.ndarray | None:
     """Rows of `per_class` structures of each class, or None where some class has too few."""
     rows = []
     for name in np.unique(pool.systems[pool.evaluation]):

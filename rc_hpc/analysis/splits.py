@@ -69,7 +69,9 @@ def reduced(formula: str) -> str:
 
 def rank(seed: int, id_: str) -> bytes:
     """Place of an id in the draw of this seed."""
-    return hashlib.blake2b(id_.encode(errors="surrogatepass"), key=seed.to_bytes(16, "little"), digest_size=16).digest()
+    return hashlib.blake2b(
+        id_.encode(errors="surrogatepass"), key=seed.to_bytes(16, "little"), digest_size=16
+    ).digest()
 
 
 def draw_reserved(candidates: Iterable[Candidate], count: int, seed: int) -> tuple[str, ...]:
@@ -81,7 +83,12 @@ def draw_reserved(candidates: Iterable[Candidate], count: int, seed: int) -> tup
 
 
 def build(
-    candidates: Sequence[Candidate], reserved: Sequence[str], seed: int, caps: Caps, prior_ids: frozenset[str] = frozenset(), prior_formulas: frozenset[str] = frozenset()
+    candidates: Sequence[Candidate],
+    reserved: Sequence[str],
+    seed: int,
+    caps: Caps,
+    prior_ids: frozenset[str] = frozenset(),
+    prior_formulas: frozenset[str] = frozenset(),
 ) -> tuple[list[Candidate], list[Candidate]]:
     """Training and evaluation structures.
 
@@ -92,7 +99,9 @@ def build(
     sides: dict[bool, list[Candidate]] = {False: [], True: []}
     wanted, limits = set(reserved), {False: caps.train, True: caps.evaluation}
     taken, by_formula = Counter(), Counter()
-    for candidate in sorted(candidates, key=lambda c: (CRYSTAL_SYSTEMS.index(c.system), rank(seed, c.id))):
+    for candidate in sorted(
+        candidates, key=lambda c: (CRYSTAL_SYSTEMS.index(c.system), rank(seed, c.id))
+    ):
         side = bool(wanted & set(candidate.elements))
         if candidate.id in prior_ids or candidate.formula in prior_formulas:
             continue
@@ -136,13 +145,19 @@ class Leakage:
 
 
 def audit(
-    train: Sequence[Candidate], evaluation: Sequence[Candidate], reserved: Sequence[str], prior_ids: frozenset[str] = frozenset(), prior_formulas: frozenset[str] = frozenset()
+    train: Sequence[Candidate],
+    evaluation: Sequence[Candidate],
+    reserved: Sequence[str],
+    prior_ids: frozenset[str] = frozenset(),
+    prior_formulas: frozenset[str] = frozenset(),
 ) -> Leakage:
     """Leakage of a split; without reserved elements nothing is said of them."""
     in_train, in_eval = ({candidate.formula for candidate in side} for side in (train, evaluation))
     wanted = set(reserved)
     return Leakage(
-        tuple(sorted(in_train & in_eval)), tuple(sorted(in_train & prior_formulas)), tuple(sorted(in_eval & prior_formulas)),
+        tuple(sorted(in_train & in_eval)),
+        tuple(sorted(in_train & prior_formulas)),
+        tuple(sorted(in_eval & prior_formulas)),
         tuple(sorted({c.id for c in (*train, *evaluation)} & prior_ids)),
         tuple(c.id for c in train if wanted & set(c.elements)),
         tuple(c.id for c in evaluation if wanted and not wanted & set(c.elements)),
@@ -154,9 +169,19 @@ def leakage_frame(leakage: Leakage) -> pd.DataFrame:
     import pandas as pd
 
     told = {
-        "train_inter_eval": "formulas on both sides", "train_inter_prior": "training formulas used before", "eval_inter_prior": "evaluation formulas used before",
-        "ids_inter_prior": "structures used before", "train_reserved": "training structures with a reserved element",
+        "train_inter_eval": "formulas on both sides",
+        "train_inter_prior": "training formulas used before",
+        "eval_inter_prior": "evaluation formulas used before",
+        "ids_inter_prior": "structures used before",
+        "train_reserved": "training structures with a reserved element",
         "eval_unreserved": "evaluation structures without a reserved element",
     }
-    rows = [{"leakage": text, "number": len(getattr(leakage, name)), "first": ", ".join(getattr(leakage, name)[:5])} for name, text in told.items()]
+    rows = [
+        {
+            "leakage": text,
+            "number": len(getattr(leakage, name)),
+            "first": ", ".join(getattr(leakage, name)[:5]),
+        }
+        for name, text in told.items()
+    ]
     return pd.DataFrame(rows)

@@ -76,10 +76,14 @@ def exact_lower_bound(count: int, n: int, confidence: float = 0.95) -> float:
     """One-sided Clopper-Pearson lower bound; 0.05**(1/n) where all n succeed."""
     from scipy.stats import binomtest
 
-    return float(binomtest(int(count), int(n), alternative="greater").proportion_ci(confidence, "exact").low)
+    return float(
+        binomtest(int(count), int(n), alternative="greater").proportion_ci(confidence, "exact").low
+    )
 
 
-def bootstrap_median(values: Sequence[float], n_resamples: int = N_BOOTSTRAP, seed: int = SEED) -> Interval:
+def bootstrap_median(
+    values: Sequence[float], n_resamples: int = N_BOOTSTRAP, seed: int = SEED
+) -> Interval:
     """95 % percentile bootstrap of the median.
 
     Each resample draws n indices with ``default_rng(seed).integers``, one resample after the
@@ -145,7 +149,9 @@ def kruskal_wallis(values: Sequence[float], groups: Sequence) -> KruskalWallis:
     found = kruskal(*parts)
     h, total = float(found.statistic), float(((values - values.mean()) ** 2).sum())
     between = sum(len(part) * (part.mean() - values.mean()) ** 2 for part in parts)
-    return KruskalWallis(h, k - 1, float(found.pvalue), float(between / total), (h - k + 1) / (n - k), h / (n - 1))
+    return KruskalWallis(
+        h, k - 1, float(found.pvalue), float(between / total), (h - k + 1) / (n - k), h / (n - 1)
+    )
 
 
 def fisher(a: int, n_a: int, b: int, n_b: int) -> float:
@@ -179,7 +185,9 @@ def pooled_spearman(correct: np.ndarray, x: Sequence[float]) -> Association:
     return spearman(np.tile(np.asarray(x, float), len(correct)), np.ravel(correct))
 
 
-def clustered_spearman(correct: np.ndarray, x: Sequence[float], n_resamples: int = N_PERMUTATIONS, seed: int = SEED) -> Association:
+def clustered_spearman(
+    correct: np.ndarray, x: Sequence[float], n_resamples: int = N_PERMUTATIONS, seed: int = SEED
+) -> Association:
     """The same rho, tested by permuting whole structures with all models' answers to them.
 
     Given the ranks of `x`, rho grows with the sum over structures of rank times number of models
@@ -194,7 +202,11 @@ def clustered_spearman(correct: np.ndarray, x: Sequence[float], n_resamples: int
     if np.isnan(rho):
         return Association(rho, np.nan)
     found = permutation_test(
-        (ranks,), lambda shuffled, axis: (shuffled * right).sum(axis=axis), permutation_type="pairings",
-        vectorized=True, n_resamples=n_resamples, random_state=np.random.default_rng(seed),
+        (ranks,),
+        lambda shuffled, axis: (shuffled * right).sum(axis=axis),
+        permutation_type="pairings",
+        vectorized=True,
+        n_resamples=n_resamples,
+        random_state=np.random.default_rng(seed),
     )
     return Association(rho, float(found.pvalue))

@@ -54,7 +54,9 @@ def atoms_of(species: Sequence[str], frac) -> Atoms:
 
 def strict(emitted: Atoms, truth: Atoms, matching: str = "in-order") -> Match:
     """Sites matched by an atom of their own element."""
-    return _score(_match(emitted, truth, emitted.species[:, None] == truth.species, matching), emitted, truth)
+    return _score(
+        _match(emitted, truth, emitted.species[:, None] == truth.species, matching), emitted, truth
+    )
 
 
 def species_free(emitted: Atoms, truth: Atoms, matching: str = "in-order") -> Match:
@@ -70,9 +72,22 @@ def relabelled(emitted: Atoms, truth: Atoms, matching: str = "in-order") -> Matc
     from scipy.optimize import linear_sum_assignment
 
     theirs, ours = np.unique(emitted.species), np.unique(truth.species)
-    found = [[_match(emitted, truth, np.outer(emitted.species == name, truth.species == element), matching) for element in ours] for name in theirs]
+    found = [
+        [
+            _match(
+                emitted,
+                truth,
+                np.outer(emitted.species == name, truth.species == element),
+                matching,
+            )
+            for element in ours
+        ]
+        for name in theirs
+    ]
     gains = np.array([[len(distances) for distances in row] for row in found])
-    chosen = [found[i][j] for i, j in zip(*linear_sum_assignment(gains, maximize=True), strict=True)]
+    chosen = [
+        found[i][j] for i, j in zip(*linear_sum_assignment(gains, maximize=True), strict=True)
+    ]
     return _score(np.concatenate(chosen), emitted, truth)
 
 
@@ -93,7 +108,9 @@ def null_pairs(n: int, repeats: int, seed: int = 0) -> list[np.ndarray]:
     return pairs
 
 
-def score_all(emitted: Mapping[str, Atoms], truth: Mapping[str, Atoms], repeats: int = 5, seed: int = 0) -> tuple[pd.DataFrame, dict[tuple[str, str], list[Match]]]:
+def score_all(
+    emitted: Mapping[str, Atoms], truth: Mapping[str, Atoms], repeats: int = 5, seed: int = 0
+) -> tuple[pd.DataFrame, dict[tuple[str, str], list[Match]]]:
     """All scores and their nulls over the structures of which something was emitted.
 
     Parameters
@@ -116,10 +133,26 @@ def score_all(emitted: Mapping[str, Atoms], truth: Mapping[str, Atoms], repeats:
     for matching in MATCHINGS:
         for name, score in SCORES.items():
             matches[name, matching] = [score(emitted[id_], truth[id_], matching) for id_ in ids]
-            null = [score(emitted[ids[other]], truth[id_], matching) for pairs in nulls for id_, other in zip(ids, pairs, strict=True)]
+            null = [
+                score(emitted[ids[other]], truth[id_], matching)
+                for pairs in nulls
+                for id_, other in zip(ids, pairs, strict=True)
+            ]
             for lists, found in (("own", matches[name, matching]), ("of other structures", null)):
-                records.append({"score": name, "matching": matching, "lists": lists, **_summary(found)})
-    columns = ("score", "matching", "lists", "scored", "median_recall", "mean_recall", "median_precision", "zero_match", "median_distance")
+                records.append(
+                    {"score": name, "matching": matching, "lists": lists, **_summary(found)}
+                )
+    columns = (
+        "score",
+        "matching",
+        "lists",
+        "scored",
+        "median_recall",
+        "mean_recall",
+        "median_precision",
+        "zero_match",
+        "median_distance",
+    )
     return frame_of(records, columns, ("scored", "zero_match")), matches
 
 
@@ -131,8 +164,16 @@ def emission(emitted: Mapping[str, Atoms], truth: Mapping[str, Atoms]) -> pd.Dat
     names = [(set(atoms.species), set(true.species)) for atoms, true in pairs]
     records = [
         {"quantity": "structures with atoms emitted", "count": len(pairs), "n": len(emitted)},
-        {"quantity": "same set of elements", "count": sum(a == b for a, b in names), "n": len(pairs)},
-        {"quantity": "no element in common", "count": sum(a.isdisjoint(b) for a, b in names), "n": len(pairs)},
+        {
+            "quantity": "same set of elements",
+            "count": sum(a == b for a, b in names),
+            "n": len(pairs),
+        },
+        {
+            "quantity": "no element in common",
+            "count": sum(a.isdisjoint(b) for a, b in names),
+            "n": len(pairs),
+        },
     ]
     if pairs:
         records += [
@@ -168,14 +209,26 @@ def _match(emitted: Atoms, truth: Atoms, allowed: np.ndarray, matching: str) -> 
 
 def _score(distances: np.ndarray, emitted: Atoms, truth: Atoms) -> Match:
     n = len(distances)
-    return Match(n, n / len(truth.species), n / len(emitted.species), float(np.median(distances)) if n else float("nan"))
+    return Match(
+        n,
+        n / len(truth.species),
+        n / len(emitted.species),
+        float(np.median(distances)) if n else float("nan"),
+    )
 
 
 def _summary(matches: list[Match]) -> dict:
     if not matches:
         return {"scored": 0}
-    recall, precision, distance = (np.array([getattr(m, name) for m in matches]) for name in ("recall", "precision", "distance"))
+    recall, precision, distance = (
+        np.array([getattr(m, name) for m in matches])
+        for name in ("recall", "precision", "distance")
+    )
     return {
-        "scored": len(matches), "median_recall": np.median(recall), "mean_recall": recall.mean(), "median_precision": np.median(precision),
-        "zero_match": int((recall == 0).sum()), "median_distance": np.nanmedian(distance) if np.isfinite(distance).any() else np.nan,
+        "scored": len(matches),
+        "median_recall": np.median(recall),
+        "mean_recall": recall.mean(),
+        "median_precision": np.median(precision),
+        "zero_match": int((recall == 0).sum()),
+        "median_distance": np.nanmedian(distance) if np.isfinite(distance).any() else np.nan,
     }

@@ -17,7 +17,15 @@ from rc_hpc.store.schema import CENSUS
 #: Time of a structure whose every reconstruction is labelled, beside one with its few distinct ones.
 LABEL_EVERY = 10.0
 
-def run_census(comm: Comm, packed: Path, protocol: Protocol, options: CensusOptions, run: RunOptions, stop: StopSignal) -> Totals | None:
+
+def run_census(
+    comm: Comm,
+    packed: Path,
+    protocol: Protocol,
+    options: CensusOptions,
+    run: RunOptions,
+    stop: StopSignal,
+) -> Totals | None:
     """Census of a packed file; all ranks together.
 
     Returns
@@ -25,6 +33,7 @@ def run_census(comm: Comm, packed: Path, protocol: Protocol, options: CensusOpti
     Totals
         None where the output was finished already.
     """
+
     def prepare(recorder):
         oracle = CensusOracle(protocol, options, recorder)
 
@@ -35,7 +44,9 @@ def run_census(comm: Comm, packed: Path, protocol: Protocol, options: CensusOpti
         return compute
 
     weight = LABEL_EVERY if options.label_every else 1.0
-    return run_rows(comm, packed, Job(CENSUS, options, dims_of(options), statics, prepare, weight), run, stop)
+    return run_rows(
+        comm, packed, Job(CENSUS, options, dims_of(options), statics, prepare, weight), run, stop
+    )
 
 
 def merge_census(output: Path, partial: bool = False) -> str:

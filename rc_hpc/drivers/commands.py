@@ -66,7 +66,16 @@ def census(args) -> int:
         warm_once_per_node(comm, functools.partial(warm, bool(protocol.pinhole.any())))
         return run_census(comm, packed, protocol, options, run, stop)
 
-    return on_packed(comm, args, run, options.pack, "census", compute, {"view subsets": len(options.subsets)}, 0.02)
+    return on_packed(
+        comm,
+        args,
+        run,
+        options.pack,
+        "census",
+        compute,
+        {"view subsets": len(options.subsets)},
+        0.02,
+    )
 
 
 def render(args) -> int:
@@ -84,10 +93,21 @@ def render(args) -> int:
     each = len(protocol.views)
     picture_folder(run.output)
     seconds = each * (0.03 if options.renderer == "fast" and not options.compare else 0.6)
-    return on_packed(comm, args, run, options.pack, "render", compute, {"pictures of each": each}, seconds)
+    return on_packed(
+        comm, args, run, options.pack, "render", compute, {"pictures of each": each}, seconds
+    )
 
 
-def on_packed(comm: Comm, args, run: RunOptions, options: PackOptions, command: str, compute, facts: dict, seconds_each: float) -> int:
+def on_packed(
+    comm: Comm,
+    args,
+    run: RunOptions,
+    options: PackOptions,
+    command: str,
+    compute,
+    facts: dict,
+    seconds_each: float,
+) -> int:
     """Run a command that works on packed structures: pack what is not packed, compute, tell.
 
     Parameters
@@ -99,13 +119,20 @@ def on_packed(comm: Comm, args, run: RunOptions, options: PackOptions, command: 
     """
     packed = packed_source(args)
     if run.shard and packed is None:
-        raise UsageError(f"--shard needs packed structures: python -m rc_hpc.pack SOURCE -o packed.h5 (it takes --shard too), then {command} packed.h5")
+        raise UsageError(
+            f"--shard needs packed structures: python -m rc_hpc.pack SOURCE -o packed.h5 (it takes --shard too), then {command} packed.h5"
+        )
     with StopSignal() as stop:
         if packed is None:
             packed = args.packed or run.output.with_name(f"{run.output.stem}.packed.h5")
             listing = listing_of(args, run.output, packed)
             if args.dry_run:
-                return _dry_run(comm, args, lambda: {"structures": listing.count(), **facts}, PACKING_S + seconds_each)
+                return _dry_run(
+                    comm,
+                    args,
+                    lambda: {"structures": listing.count(), **facts},
+                    PACKING_S + seconds_each,
+                )
             from rc_hpc.drivers.packing import run_packing
 
             # The command's own output is looked at first: packing for an hour to learn that it exists helps nobody.
@@ -129,7 +156,9 @@ def cameras(args):
     protocol = load_protocol(args.protocol, parse_tiling(args.tiling) if args.tiling else None)
     subsets = parse_subsets(args.subsets, protocol.views)
     if len(subsets) > MANY_SUBSETS:
-        raise UsageError(f"{len(subsets)} view subsets of {len(protocol.views)} cameras: name those you want with --subsets")
+        raise UsageError(
+            f"{len(subsets)} view subsets of {len(protocol.views)} cameras: name those you want with --subsets"
+        )
     return protocol, subsets
 
 
@@ -137,14 +166,26 @@ def census_options(args):
     """Census options and protocol of the arguments."""
     protocol, subsets = cameras(args)
     if math.prod(protocol.tiling) > MANY_CELLS:
-        raise UsageError(f"tiling {'x'.join(map(str, protocol.tiling))} repeats each cell {math.prod(protocol.tiling)} times: {MANY_CELLS} is the most")
+        raise UsageError(
+            f"tiling {'x'.join(map(str, protocol.tiling))} repeats each cell {math.prod(protocol.tiling)} times: {MANY_CELLS} is the most"
+        )
     if args.max_candidates < 1:
         raise UsageError(f"--max-candidates must be at least 1, not {args.max_candidates}")
-    delta_max = args.delta_max if args.delta_max is not None else max(args.delta, constants.DELTA_MAX)
+    delta_max = (
+        args.delta_max if args.delta_max is not None else max(args.delta, constants.DELTA_MAX)
+    )
     options = CensusOptions(
-        protocol={"name": protocol.name, **protocol.identity()}, subsets=subsets, delta=args.delta, delta_max=delta_max,
-        enumeration=args.enumeration, merge=args.merge, truth=args.truth, label_every=args.label_every,
-        quarantine=args.quarantine, max_candidates=args.max_candidates, pack=pack_options(args),
+        protocol={"name": protocol.name, **protocol.identity()},
+        subsets=subsets,
+        delta=args.delta,
+        delta_max=delta_max,
+        enumeration=args.enumeration,
+        merge=args.merge,
+        truth=args.truth,
+        label_every=args.label_every,
+        quarantine=args.quarantine,
+        max_candidates=args.max_candidates,
+        pack=pack_options(args),
     )
     return options, protocol
 
@@ -155,12 +196,24 @@ def render_options(args):
     protocol = load_protocol(args.protocol or convention.protocol)
     protocol.require_orthographic("pictures")
     # A protocol file may repeat the cell; the built-in ones leave that to the convention.
-    tiling = parse_tiling(args.tiling) if args.tiling else protocol.tiling if protocol.tiling != (1, 1, 1) else convention.tiling
+    tiling = (
+        parse_tiling(args.tiling)
+        if args.tiling
+        else protocol.tiling
+        if protocol.tiling != (1, 1, 1)
+        else convention.tiling
+    )
     protocol = dataclasses.replace(protocol, tiling=tiling)
     radii_factor = convention.radii_factor if args.radii is None else args.radii
     options = RenderOptions(
-        protocol={"name": protocol.name, **protocol.identity()}, convention=name_of(protocol.name, tiling, radii_factor),
-        radii_factor=radii_factor, size=args.size, renderer=args.renderer, compare=args.compare, name_seed=args.name_seed, pack=pack_options(args),
+        protocol={"name": protocol.name, **protocol.identity()},
+        convention=name_of(protocol.name, tiling, radii_factor),
+        radii_factor=radii_factor,
+        size=args.size,
+        renderer=args.renderer,
+        compare=args.compare,
+        name_seed=args.name_seed,
+        pack=pack_options(args),
     )
     return options, protocol
 
@@ -171,7 +224,13 @@ def run_options(args) -> RunOptions:
         raise UsageError("--resume and --overwrite contradict each other: give one")
     _check_names(args)
     progress = "none" if args.quiet and args.progress == "auto" else args.progress
-    return RunOptions(args.output, args.resume, args.overwrite, parse_shard(args.shard) if args.shard else None, progress)
+    return RunOptions(
+        args.output,
+        args.resume,
+        args.overwrite,
+        parse_shard(args.shard) if args.shard else None,
+        progress,
+    )
 
 
 def _check_names(args) -> None:
@@ -183,7 +242,9 @@ def _check_names(args) -> None:
         if not path.name:
             raise UsageError(f"{option} {path} is a folder: name a file")
         if os.path.realpath(path) in taken:
-            raise UsageError(f"{option} {path} is {taken[os.path.realpath(path)]} too: name another file")
+            raise UsageError(
+                f"{option} {path} is {taken[os.path.realpath(path)]} too: name another file"
+            )
         taken[os.path.realpath(path)] = f"the file of {option}"
 
 
@@ -209,7 +270,11 @@ def listing_of(args, *outputs: Path):
     ids = None
     if args.ids is not None:
         try:
-            ids = frozenset(line.strip() for line in args.ids.read_text(encoding="utf-8-sig").splitlines() if line.strip())
+            ids = frozenset(
+                line.strip()
+                for line in args.ids.read_text(encoding="utf-8-sig").splitlines()
+                if line.strip()
+            )
         except (OSError, UnicodeDecodeError) as error:
             raise UsageError(f"--ids {args.ids}: cannot be read ({error})") from error
         if not ids:
@@ -223,12 +288,18 @@ def finish(comm: Comm, args, run: RunOptions, totals, command: str) -> int:
     """Tell how the run ended and return its exit code, alike on all ranks."""
     if totals is not None and not totals.complete:
         if comm.rank == 0:
-            print(f"{run.output}: stopped in good order; the same command with --resume goes on", file=sys.stderr)
+            print(
+                f"{run.output}: stopped in good order; the same command with --resume goes on",
+                file=sys.stderr,
+            )
         return Exit.CLEAN
     if run.shard:
         if totals is None:
             return _told(comm, f"{run.output}: finished already")
-        _told(comm, f"{run.output}: shard {run.shard[0]}/{run.shard[1]} is done; when all are: python -m rc_hpc.{command} merge {run.output}")
+        _told(
+            comm,
+            f"{run.output}: shard {run.shard[0]}/{run.shard[1]} is done; when all are: python -m rc_hpc.{command} merge {run.output}",
+        )
         return exit_code(True, totals.failures)
 
     def close():
@@ -241,7 +312,10 @@ def finish(comm: Comm, args, run: RunOptions, totals, command: str) -> int:
 
                 print(summary(run.output))
             else:
-                print(f"{run.output}: {sum(found.values())} structures: " + ", ".join(f"{n} {name}" for name, n in found.items()))
+                print(
+                    f"{run.output}: {sum(found.values())} structures: "
+                    + ", ".join(f"{n} {name}" for name, n in found.items())
+                )
             if command == "render":
                 from rc_hpc.drivers.pictures import account
 
@@ -268,7 +342,9 @@ def _plan(packed: Path, facts: dict) -> dict:
         "structures": len(status),
         "of which are computed": int(usable.sum()),
         **facts,
-        "atoms, median and largest": f"{np.median(n_atoms[usable]):.0f}, {n_atoms[usable].max()}" if usable.any() else "none",
+        "atoms, median and largest": f"{np.median(n_atoms[usable]):.0f}, {n_atoms[usable].max()}"
+        if usable.any()
+        else "none",
     }
 
 
@@ -280,7 +356,9 @@ def _dry_run(comm: Comm, args, plan, seconds_each: float) -> int:
         print(f"would write {args.output} with {comm.size} rank(s):")
         for name, value in facts.items():
             print(f"  {name}: {value}")
-        print(f"  expected time: about {seconds:.0f} s (typical structures of some 20 atoms; listed in {time.perf_counter() - started:.1f} s)")
+        print(
+            f"  expected time: about {seconds:.0f} s (typical structures of some 20 atoms; listed in {time.perf_counter() - started:.1f} s)"
+        )
 
     on_root(comm, show)
     return Exit.CLEAN

@@ -129,18 +129,29 @@ def check_output(run: RunOptions) -> None:
     output = run.output
     with disk_errors(output):
         if not output.parent.is_dir():
-            raise UsageError(f"no folder {output.parent} to write {output.name} into: make it, or name another file with -o")
+            raise UsageError(
+                f"no folder {output.parent} to write {output.name} into: make it, or name another file with -o"
+            )
         if not output.exists():
             return
         if not output.is_file():
-            raise UsageError(f"{output} is {'a folder' if output.is_dir() else 'no regular file'}: name a file with -o")
+            raise UsageError(
+                f"{output} is {'a folder' if output.is_dir() else 'no regular file'}: name a file with -o"
+            )
     if not (run.resume or run.overwrite or run.shard):
-        raise UsageError(f"{output} exists: --overwrite replaces it, --resume completes it, -o names another file")
+        raise UsageError(
+            f"{output} exists: --overwrite replaces it, --resume completes it, -o names another file"
+        )
 
 
 def identity_of(options, **more) -> dict:
     """What a result depends on: the options, the packages, and what `more` says of the input."""
-    return {"options": options.to_json(), "options_hash": options.digest(), "result_versions": result_versions(), **more}
+    return {
+        "options": options.to_json(),
+        "options_hash": options.digest(),
+        "result_versions": result_versions(),
+        **more,
+    }
 
 
 def open_run(comm: Comm, run: RunOptions, schema: Schema, dims: dict, identity: dict) -> Run:
@@ -155,16 +166,25 @@ def open_run(comm: Comm, run: RunOptions, schema: Schema, dims: dict, identity: 
         on it, or nothing can be written.
     """
     folder = parts_folder(run.output)
-    flights = folder / ("flight" if run.shard is None else f"flight-{run.shard[0]}-of-{run.shard[1]}")
+    flights = folder / (
+        "flight" if run.shard is None else f"flight-{run.shard[0]}-of-{run.shard[1]}"
+    )
 
     claim = None
 
     def prepare():
         nonlocal claim
         if run.overwrite and run.shard:
-            raise UsageError("--overwrite with --shard would remove the other shards' work; remove the files by hand")
+            raise UsageError(
+                "--overwrite with --shard would remove the other shards' work; remove the files by hand"
+            )
         check_output(run)
-        if run.output.exists() and not begun(folder) and not run.overwrite and _finished(run.output, schema, identity):
+        if (
+            run.output.exists()
+            and not begun(folder)
+            and not run.overwrite
+            and _finished(run.output, schema, identity)
+        ):
             return None
         claim = Claim(folder, run.shard)
         try:
@@ -179,13 +199,17 @@ def open_run(comm: Comm, run: RunOptions, schema: Schema, dims: dict, identity: 
     return Run(PartStore(folder, schema, dims, identity), *opened, flights, claim)
 
 
-def _open_parts(run: RunOptions, folder: Path, flights: Path, what: tuple) -> tuple[Completed, set[str]]:
+def _open_parts(
+    run: RunOptions, folder: Path, flights: Path, what: tuple
+) -> tuple[Completed, set[str]]:
     """What earlier runs have done, and the ids given up after crashes."""
     if run.overwrite:
         discard(folder)
     elif not (run.resume or run.shard):
         if any(folder.glob("*.h5")):
-            raise UsageError(f"{folder} holds the unfinished work of an earlier run: --resume goes on with it, --overwrite starts anew")
+            raise UsageError(
+                f"{folder} holds the unfinished work of an earlier run: --resume goes on with it, --overwrite starts anew"
+            )
         (folder / RECORD).unlink(missing_ok=True)  # that run did not come to any work
     store = PartStore(folder, *what)
     if run.shard:  # other shards are at work in the same folder: look, but move nothing
@@ -258,12 +282,23 @@ def vocabulary() -> dict:
     """Static datasets that decode the stored label codes."""
     return {
         "vocabulary/bravais": (
-            ["", *BRAVAIS_LATTICES], "1", "Bravais lattice by stored code; trigonal lattices are filed under h.", ("bravais_code",)),
+            ["", *BRAVAIS_LATTICES],
+            "1",
+            "Bravais lattice by stored code; trigonal lattices are filed under h.",
+            ("bravais_code",),
+        ),
         "vocabulary/point_group": (
-            ["", *POINT_GROUPS], "1", "Crystallographic point group by stored code.", ("point_group_code",)),
+            ["", *POINT_GROUPS],
+            "1",
+            "Crystallographic point group by stored code.",
+            ("point_group_code",),
+        ),
         "settings/sweep": (
-            np.array(SWEEP), "angstrom, degree", "symprec and angle tolerance of each setting of the tolerance sweep.",
-            ("setting", "tolerance")),
+            np.array(SWEEP),
+            "angstrom, degree",
+            "symprec and angle tolerance of each setting of the tolerance sweep.",
+            ("setting", "tolerance"),
+        ),
     }
 
 
@@ -277,18 +312,38 @@ def protocol_datasets(protocol: Protocol) -> dict:
     found = {
         "protocol/view": (protocol.views, "1", "Name of each camera.", ("view",)),
         "protocol/rotation": (
-            protocol.rotations, "1", "Rotation of each camera: screen x, y and depth are columns of position @ rotation.",
-            ("view", "xyz", "screen")),
-        "protocol/direction": (protocol.directions, "1", "View direction of each camera, towards the viewer.", ("view", "xyz")),
-        "protocol/tiling": (np.array(protocol.tiling), "1", "Repetitions of the conventional cell along its axes.", ("axis",)),
+            protocol.rotations,
+            "1",
+            "Rotation of each camera: screen x, y and depth are columns of position @ rotation.",
+            ("view", "xyz", "screen"),
+        ),
+        "protocol/direction": (
+            protocol.directions,
+            "1",
+            "View direction of each camera, towards the viewer.",
+            ("view", "xyz"),
+        ),
+        "protocol/tiling": (
+            np.array(protocol.tiling),
+            "1",
+            "Repetitions of the conventional cell along its axes.",
+            ("axis",),
+        ),
     }
     if protocol.pinhole.any():
         kinds = np.where(protocol.pinhole, "pinhole", "orthographic").tolist()
-        found["protocol/projection"] = (kinds, "1", "Orthographic, or a pinhole at /protocol/centre; a file without this is all orthographic.", ("view",))
+        found["protocol/projection"] = (
+            kinds,
+            "1",
+            "Orthographic, or a pinhole at /protocol/centre; a file without this is all orthographic.",
+            ("view",),
+        )
         found["protocol/centre"] = (
-            protocol.centres, "angstrom",
+            protocol.centres,
+            "angstrom",
             "Where a pinhole camera is in the cell's frame: (position - centre) @ rotation, divided by minus its third column, is its picture. NaN: orthographic.",
-            ("view", "xyz"))
+            ("view", "xyz"),
+        )
     return found
 
 

@@ -10,7 +10,9 @@ from rc_hpc.errors import Exit
 from rc_hpc.parallel.launch import launcher_rank, limit_threads, run_guarded
 
 
-def run_command(command: str, run: Callable[[list[str]], int], argv: Sequence[str] | None = None) -> int:
+def run_command(
+    command: str, run: Callable[[list[str]], int], argv: Sequence[str] | None = None
+) -> int:
     """Exit code of a command; heavy modules are left to `run`.
 
     Parameters

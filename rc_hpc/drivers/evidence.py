@@ -94,7 +94,11 @@ class Evidence:
 
     def of(self, kind: str, cell: str | None = None) -> dict[str, PredictionFile]:
         """Files of an arm by model, without convention sweeps."""
-        return {f.model: f for f in self.files if f.kind == kind and not f.convention and cell in (None, f.cell)}
+        return {
+            f.model: f
+            for f in self.files
+            if f.kind == kind and not f.convention and cell in (None, f.cell)
+        }
 
     def r3_cells(self) -> list[str]:
         """Cells that coordinate arms have shown, in file order."""
@@ -107,7 +111,11 @@ class Evidence:
         if not models:
             raise Missing("needs a pixel and a coordinate file of one model")
         reasons = [self.unscored(r4[model]) or self.unscored(r3[model]) for model in models]
-        return ladder.Rungs(tuple(models), *(np.array([self._credit(files[m], reading) for m in models]) for files in (r4, r3)), tuple(reasons))
+        return ladder.Rungs(
+            tuple(models),
+            *(np.array([self._credit(files[m], reading) for m in models]) for files in (r4, r3)),
+            tuple(reasons),
+        )
 
     def _credit(self, file: PredictionFile, reading: str) -> list:
         if reading == "first":
@@ -118,7 +126,9 @@ class Evidence:
 
     def correct(self, files: Iterable[PredictionFile]) -> np.ndarray:
         """Correctness (m, n) of these files."""
-        return np.array([self._credit(file, "first") for file in files], dtype=bool).reshape(-1, len(self.ids))
+        return np.array([self._credit(file, "first") for file in files], dtype=bool).reshape(
+            -1, len(self.ids)
+        )
 
     def unscored(self, file: PredictionFile) -> str:
         """Why a file's row is not scored, else empty."""
@@ -145,5 +155,7 @@ class Evidence:
             raise Missing("needs the training structures: --train")
         ids = ladder_inputs.read_ids(self.request.train)
         if overlap := set(ids) & set(self.ids):
-            raise RcError(f"{self.request.train}: {min(overlap)} is an evaluation structure; train on others only")
+            raise RcError(
+                f"{self.request.train}: {min(overlap)} is an evaluation structure; train on others only"
+            )
         return ladder_inputs.read_crystals(self._structures, ids)

@@ -34,13 +34,19 @@ def draw_file(path: Path, names: Sequence[str], folder: Path) -> Drawn:
     with open_ours(path) as h5:
         kind = str(h5.attrs["kind"])
     if kind not in OF_FILES:
-        raise UsageError(f"{path}: there are no figures of a {kind} file, only of {', '.join(OF_FILES)} files")
+        raise UsageError(
+            f"{path}: there are no figures of a {kind} file, only of {', '.join(OF_FILES)} files"
+        )
     known = {plot.name: plot for plot in OF_FILES[kind]}
     for name in names:
         if name not in known:
-            raise UsageError(f"--figure {name}: {path} is a {kind} file, whose figures are {', '.join(known)}")
+            raise UsageError(
+                f"--figure {name}: {path} is a {kind} file, whose figures are {', '.join(known)}"
+            )
     chosen = [known[name] for name in dict.fromkeys(names)] or list(known.values())
-    counts, found = tables_of(path, tuple(dict.fromkeys(name for plot in chosen for name in plot.tables)))
+    counts, found = tables_of(
+        path, tuple(dict.fromkeys(name for plot in chosen for name in plot.tables))
+    )
     conditions = _conditions(path, counts)
     origin = Origin(path.name, str(counts.attrs["content_hash"]), counts.options)
     return _draw(chosen, found, origin, lambda name: recorded.find(name, conditions), folder)
@@ -50,8 +56,15 @@ def draw_ladder(evidence: Evidence, found: Iterable[Table], folder: Path) -> Dra
     """Draw what there is of the figures of the ladder among these tables."""
     request = evidence.request
     origin = Origin(
-        ", ".join(path.name for path in (*request.predictions, *request.census)), _hash_of(evidence),
-        {"ceilings": {name: int(np.sum(determined)) for name, determined in evidence.ceilings.items()}, "structures": len(evidence.ids), "gate_samples": request.gate_samples},
+        ", ".join(path.name for path in (*request.predictions, *request.census)),
+        _hash_of(evidence),
+        {
+            "ceilings": {
+                name: int(np.sum(determined)) for name, determined in evidence.ceilings.items()
+            },
+            "structures": len(evidence.ids),
+            "gate_samples": request.gate_samples,
+        },
     )
     conditions = {"sample": recorded.sample_of(evidence.ids)}
     names = {table.name for table in found}
@@ -59,7 +72,13 @@ def draw_ladder(evidence: Evidence, found: Iterable[Table], folder: Path) -> Dra
     return _draw(plots, found, origin, lambda name: recorded.find(name, conditions), folder)
 
 
-def _draw(plots: Iterable[Plot], found: Iterable[Table], origin: Origin, published: Callable[[str], tuple[dict, ...]], folder: Path) -> Drawn:
+def _draw(
+    plots: Iterable[Plot],
+    found: Iterable[Table],
+    origin: Origin,
+    published: Callable[[str], tuple[dict, ...]],
+    folder: Path,
+) -> Drawn:
     by_name = {table.name: table for table in found}
     written, left_out = {}, {}
     for plot in plots:
@@ -77,9 +96,17 @@ def _conditions(path: Path, counts) -> dict:
     options = counts.options
     ids = read_table(path, ("structures/id",))["structures/id"]
     headline = next(iter(counts.sets().values()))
-    conditions = {name: options[name] for name in ("enumeration", "merge", "delta", "truth", "radii_factor", "seeds") if name in options}
+    conditions = {
+        name: options[name]
+        for name in ("enumeration", "merge", "delta", "truth", "radii_factor", "seeds")
+        if name in options
+    }
     conditions |= {"tau": options["pack"]["tau"]}
-    conditions |= _protocol(options["protocol"]) if "protocol" in options else {"protocols": _ours(options["protocols"])}
+    conditions |= (
+        _protocol(options["protocol"])
+        if "protocol" in options
+        else {"protocols": _ours(options["protocols"])}
+    )
     return conditions | ({"sample": recorded.sample_of(ids)} if int(headline.n) == len(ids) else {})
 
 
@@ -95,7 +122,9 @@ def _ours(protocols: list[dict]) -> frozenset[str]:
     found = set()
     for protocol in protocols:
         name = protocol["name"].split("@")[0]
-        if name in BUILT_IN and load_protocol(name, tuple(protocol["tiling"])).identity() == {key: value for key, value in protocol.items() if key != "name"}:
+        if name in BUILT_IN and load_protocol(name, tuple(protocol["tiling"])).identity() == {
+            key: value for key, value in protocol.items() if key != "name"
+        }:
             found.add(protocol["name"])
     return frozenset(found)
 
@@ -103,4 +132,6 @@ def _ours(protocols: list[dict]) -> frozenset[str]:
 def _hash_of(evidence: Evidence) -> str:
     """SHA-256 of the contents of the prediction files, whatever their order and names."""
     files = find_files(evidence.request.predictions)
-    return hashlib.sha256("\n".join(sorted(hashlib.sha256(path.read_bytes()).hexdigest() for path in files)).encode()).hexdigest()
+    return hashlib.sha256(
+        "\n".join(sorted(hashlib.sha256(path.read_bytes()).hexdigest() for path in files)).encode()
+    ).hexdigest()

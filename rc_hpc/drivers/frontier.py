@@ -20,7 +20,14 @@ from rc_hpc.sweep_options import FrontierOptions
 POINT_WEIGHT = 0.1
 
 
-def run_frontier(comm: Comm, packed: Path, protocol: Protocol, options: FrontierOptions, run: RunOptions, stop: StopSignal) -> Totals | None:
+def run_frontier(
+    comm: Comm,
+    packed: Path,
+    protocol: Protocol,
+    options: FrontierOptions,
+    run: RunOptions,
+    stop: StopSignal,
+) -> Totals | None:
     """Tolerance frontier of a packed file; all ranks together.
 
     Returns
@@ -28,11 +35,16 @@ def run_frontier(comm: Comm, packed: Path, protocol: Protocol, options: Frontier
     Totals
         None where the output was finished already.
     """
+
     def prepare(recorder):
         return FrontierOracle(protocol, options, recorder).run
 
-    weight = 1.0 + POINT_WEIGHT * len(options.readings) * len(options.deltas) * len(options.symprecs)
-    return run_rows(comm, packed, Job(FRONTIER, options, dims_of(options), statics, prepare, weight), run, stop)
+    weight = 1.0 + POINT_WEIGHT * len(options.readings) * len(options.deltas) * len(
+        options.symprecs
+    )
+    return run_rows(
+        comm, packed, Job(FRONTIER, options, dims_of(options), statics, prepare, weight), run, stop
+    )
 
 
 def merge_frontier(output: Path, partial: bool = False) -> str:
@@ -48,15 +60,41 @@ def merge_frontier(output: Path, partial: bool = False) -> str:
 
 def dims_of(options: FrontierOptions) -> dict[str, int]:
     """Lengths of the dimensions that the schema leaves open."""
-    return subset_dims(options) | {"reading": len(options.readings), "delta": len(options.deltas), "symprec": len(options.symprecs)}
+    return subset_dims(options) | {
+        "reading": len(options.readings),
+        "delta": len(options.deltas),
+        "symprec": len(options.symprecs),
+    }
 
 
 def statics(options: dict) -> dict:
     """Datasets of a frontier file that belong to no structure, from the options it was made with."""
-    readings = [(enumeration, rule) for enumeration in options["enumerations"] for rule in options["rules"]]
+    readings = [
+        (enumeration, rule) for enumeration in options["enumerations"] for rule in options["rules"]
+    ]
     return subset_statics(options) | {
-        "axes/enumeration": ([enumeration for enumeration, _ in readings], "1", "Camera pairs that each reading triangulates.", ("reading",)),
-        "axes/merge": ([rule for _, rule in readings], "1", "Merge rule of each reading.", ("reading",)),
-        "axes/delta": (np.array(options["deltas"]), "angstrom", "Acceptance and merge tolerances.", ("delta",)),
-        "axes/symprec": (np.array(options["symprecs"]), "angstrom", "spglib's symprec of the reconstructions' labels.", ("symprec",)),
+        "axes/enumeration": (
+            [enumeration for enumeration, _ in readings],
+            "1",
+            "Camera pairs that each reading triangulates.",
+            ("reading",),
+        ),
+        "axes/merge": (
+            [rule for _, rule in readings],
+            "1",
+            "Merge rule of each reading.",
+            ("reading",),
+        ),
+        "axes/delta": (
+            np.array(options["deltas"]),
+            "angstrom",
+            "Acceptance and merge tolerances.",
+            ("delta",),
+        ),
+        "axes/symprec": (
+            np.array(options["symprecs"]),
+            "angstrom",
+            "spglib's symprec of the reconstructions' labels.",
+            ("symprec",),
+        ),
     }

@@ -19,7 +19,17 @@ from rc_hpc.store.reader import PackedReader, open_ours, read_table
 #: Arms whose files must be over the same structures.
 _ALIGNED = ("pixels", "coordinates", "question-only", "formula-only")
 _NAMES = np.array(("none", *CRYSTAL_SYSTEMS))
-_COLUMNS = ("id", "duplicate", "status", "formula", "n_atoms", "n_atoms_stored", "lattice", "lattice_stored", "space_group")
+_COLUMNS = (
+    "id",
+    "duplicate",
+    "status",
+    "formula",
+    "n_atoms",
+    "n_atoms_stored",
+    "lattice",
+    "lattice_stored",
+    "space_group",
+)
 
 
 @dataclass(frozen=True)
@@ -58,7 +68,10 @@ class Crystals:
         """Element symbols of each structure."""
         from pymatgen.core import Composition
 
-        return [frozenset(element.symbol for element in Composition(formula)) for formula in self.columns["formula"]]
+        return [
+            frozenset(element.symbol for element in Composition(formula))
+            for formula in self.columns["formula"]
+        ]
 
     def labels(self) -> dict[str, np.ndarray]:
         """Labels (n,) str of the stored cells by granularity, coarse to fine.
@@ -85,10 +98,17 @@ class Crystals:
             The file is a census, which does not hold the atoms.
         """
         with PackedReader(self.path) as packed:
-            offsets, numbers, positions = packed.offsets("atoms"), packed.read("atoms/number"), packed.read("atoms/position")
+            offsets, numbers, positions = (
+                packed.offsets("atoms"),
+                packed.read("atoms/number"),
+                packed.read("atoms/position"),
+            )
         spans = [slice(offsets[row], offsets[row + 1]) for row in self.rows]
         lattices = self.columns["lattice"]
-        return [(numbers[span], np.linalg.solve(lattice.T, positions[span].T).T) for span, lattice in zip(spans, lattices, strict=True)]
+        return [
+            (numbers[span], np.linalg.solve(lattice.T, positions[span].T).T)
+            for span, lattice in zip(spans, lattices, strict=True)
+        ]
 
 
 def read_crystals(path: Path, ids: Sequence[str]) -> Crystals:
@@ -105,7 +125,9 @@ def read_crystals(path: Path, ids: Sequence[str]) -> Crystals:
     unusable = (found["n_atoms"] == 0) | (found["space_group"] == 0)
     if unusable.any():
         worst = int(unusable.argmax())
-        raise RcError(f"{path}: {ids[worst]} has status {Status(found['status'][worst]).name} and no labelled cell; leave it out of the predictions")
+        raise RcError(
+            f"{path}: {ids[worst]} has status {Status(found['status'][worst]).name} and no labelled cell; leave it out of the predictions"
+        )
     return Crystals(Path(path), rows, found)
 
 
@@ -118,12 +140,27 @@ def read_ceiling(path: Path, ids: Sequence[str], truths: Sequence[str]) -> tuple
         Not a census with the full protocol, a structure is missing or was not computed, or its
         true crystal system is not that of the predictions.
     """
-    table = read_table(path, [f"structures/{name}" for name in ("id", "duplicate", "status", "crystal_system", "crystal_system_conventional")] + ["subsets/mask", "protocol/view"])
+    table = read_table(
+        path,
+        [
+            f"structures/{name}"
+            for name in (
+                "id",
+                "duplicate",
+                "status",
+                "crystal_system",
+                "crystal_system_conventional",
+            )
+        ]
+        + ["subsets/mask", "protocol/view"],
+    )
     with open_ours(path, "census") as h5:
         options = json.loads(h5.attrs["options"])
         full = np.flatnonzero(table["subsets/mask"] == (1 << len(table["protocol/view"])) - 1)
         if not len(full):
-            raise RcError(f"{path}: the full protocol is not among its subsets; compute it with --subsets full or all")
+            raise RcError(
+                f"{path}: the full protocol is not among its subsets; compute it with --subsets full or all"
+            )
         correct = read_rows(h5["cells/correct_crystal_system"])[:, full[0]]
     rows = _find(path, table["structures/id"], table["structures/duplicate"], ids)
     suffix = "" if options["truth"] == "stored" else "_conventional"
@@ -131,11 +168,17 @@ def read_ceiling(path: Path, ids: Sequence[str], truths: Sequence[str]) -> tuple
     status = table["structures/status"][rows]
     for id_, code, system, truth in zip(ids, status, systems, truths, strict=True):
         if code != Status.ok:
-            raise RcError(f"{path}: {id_} has status {Status(code).name}: it has no ceiling; leave it out of the predictions")
+            raise RcError(
+                f"{path}: {id_} has status {Status(code).name}: it has no ceiling; leave it out of the predictions"
+            )
         if system != truth:
-            raise RcError(f"{path}: {id_} is {system} there and {truth} in the predictions; they are not of one benchmark")
+            raise RcError(
+                f"{path}: {id_} is {system} there and {truth} in the predictions; they are not of one benchmark"
+            )
     delta = options["delta"]
-    return ("R1" if delta == options["pack"]["tau"] else f"R1^{delta:g}"), correct[rows].astype(bool)
+    return ("R1" if delta == options["pack"]["tau"] else f"R1^{delta:g}"), correct[rows].astype(
+        bool
+    )
 
 
 def read_labels(path: Path) -> dict[str, str]:
@@ -150,15 +193,23 @@ def read_labels(path: Path) -> dict[str, str]:
         text = Path(path).read_text(encoding="utf-8")
         try:
             entries = json.loads(text)
-            entries = entries if isinstance(entries, dict) and "material_id" not in entries else {entries["material_id"]: entries}
+            entries = (
+                entries
+                if isinstance(entries, dict) and "material_id" not in entries
+                else {entries["material_id"]: entries}
+            )
         except ValueError:
             rows = [json.loads(line) for line in text.splitlines() if line.strip()]
             entries = {row["material_id"]: row for row in rows}
             if len(entries) < len(rows):
-                raise RcError(f"{path}: an id is there twice; keep one line per structure") from None
+                raise RcError(
+                    f"{path}: an id is there twice; keep one line per structure"
+                ) from None
         return {id_: entry["crystal_system"] for id_, entry in entries.items()}
     except (OSError, ValueError, KeyError, TypeError) as error:
-        raise RcError(f"{path}: not a file of labels ({type(error).__name__}: {error}); give JSON lines with material_id and crystal_system, or a JSON object of id to crystal_system") from error
+        raise RcError(
+            f"{path}: not a file of labels ({type(error).__name__}: {error}); give JSON lines with material_id and crystal_system, or a JSON object of id to crystal_system"
+        ) from error
 
 
 def read_ids(path: Path) -> list[str]:
@@ -170,12 +221,20 @@ def read_ids(path: Path) -> list[str]:
         Unreadable, empty, or an id twice.
     """
     try:
-        lines = [line.strip() for line in Path(path).read_text(encoding="utf-8").splitlines() if line.strip()]
+        lines = [
+            line.strip()
+            for line in Path(path).read_text(encoding="utf-8").splitlines()
+            if line.strip()
+        ]
         ids = [json.loads(line)["material_id"] if line.startswith("{") else line for line in lines]
     except (OSError, ValueError, KeyError) as error:
-        raise RcError(f"{path}: not a list of ids ({type(error).__name__}: {error}); give one id a line, or JSON lines with material_id") from error
+        raise RcError(
+            f"{path}: not a list of ids ({type(error).__name__}: {error}); give one id a line, or JSON lines with material_id"
+        ) from error
     if not ids or len(set(ids)) < len(ids):
-        raise RcError(f"{path}: {'an id is there twice' if ids else 'no ids'}; give each training structure once")
+        raise RcError(
+            f"{path}: {'an id is there twice' if ids else 'no ids'}; give each training structure once"
+        )
     return ids
 
 
@@ -194,7 +253,9 @@ def common_ids(files: Sequence[PredictionFile]) -> tuple[str, ...]:
     for file in aligned[1:]:
         file.rows(first.ids)
         if len(file.ids) > len(first.ids):
-            raise RcError(f"{file.source}: is over {len(file.ids)} structures, {first.source} over {len(first.ids)} of them; give files over the same structures")
+            raise RcError(
+                f"{file.source}: is over {len(file.ids)} structures, {first.source} over {len(first.ids)} of them; give files over the same structures"
+            )
     return first.ids
 
 
@@ -210,13 +271,21 @@ def check_labels(path: Path, files: Sequence[PredictionFile]) -> None:
     for file in files:
         for p in file.predictions:
             if labels.get(p.material_id) != p.truth:
-                raise RcError(f"{file.source}: {p.material_id} is {p.truth} there and {labels.get(p.material_id, 'missing')} in {path}; they are not of one benchmark")
+                raise RcError(
+                    f"{file.source}: {p.material_id} is {p.truth} there and {labels.get(p.material_id, 'missing')} in {path}; they are not of one benchmark"
+                )
 
 
 def _find(path, ids: np.ndarray, duplicates: np.ndarray, wanted: Sequence[str]) -> np.ndarray:
-    rows = {id_: row for row, (id_, duplicate) in enumerate(zip(ids, duplicates, strict=True)) if not duplicate}
+    rows = {
+        id_: row
+        for row, (id_, duplicate) in enumerate(zip(ids, duplicates, strict=True))
+        if not duplicate
+    }
     missing = [id_ for id_ in wanted if id_ not in rows]
     if missing:
         shown = ", ".join(missing[:5]) + (", ..." if len(missing) > 5 else "")
-        raise RcError(f"{path}: {len(missing)} of {len(wanted)} structures are not in it: {shown}; pack or compute them as well")
+        raise RcError(
+            f"{path}: {len(missing)} of {len(wanted)} structures are not in it: {shown}; pack or compute them as well"
+        )
     return np.array([rows[id_] for id_ in wanted], dtype=np.int64)

@@ -11,7 +11,12 @@ from rc_hpc.errors import Exit, RcError
 
 def run_action(command: str, argv: list[str]) -> int:
     """Run ``status``, ``merge`` or ``validate`` of one command's output."""
-    default = {"census": "census.h5", "pack": "packed.h5", "render": "renders.h5", "sweep": "frontier.h5"}[command]
+    default = {
+        "census": "census.h5",
+        "pack": "packed.h5",
+        "render": "renders.h5",
+        "sweep": "frontier.h5",
+    }[command]
     p = argparse.ArgumentParser(prog=f"python -m rc_hpc.{command}")
     actions = p.add_subparsers(dest="action", required=True)
     for name, text in (
@@ -20,9 +25,15 @@ def run_action(command: str, argv: list[str]) -> int:
         ("validate", "check a file or a parts folder: schema, order, checksums"),
     ):
         action = actions.add_parser(name, help=text, description=text)
-        action.add_argument("output", nargs="?", type=Path, default=Path(default), help="default: %(default)s")
+        action.add_argument(
+            "output", nargs="?", type=Path, default=Path(default), help="default: %(default)s"
+        )
         if name == "merge":
-            action.add_argument("--partial", action="store_true", help="merge what is there although structures are missing")
+            action.add_argument(
+                "--partial",
+                action="store_true",
+                help="merge what is there although structures are missing",
+            )
     args = p.parse_args(argv)
     args.quiet, args.verbose = False, 0
     setup_logging(args)
@@ -34,12 +45,18 @@ def _status(command: str, args) -> int:
     from rc_hpc.store.validate import status
 
     packed = args.output.with_name(f"{args.output.stem}.packed.h5")
-    if not args.output.exists() and not begun(parts_folder(args.output)) and (packed.exists() or begun(parts_folder(packed))):
+    if (
+        not args.output.exists()
+        and not begun(parts_folder(args.output))
+        and (packed.exists() or begun(parts_folder(packed)))
+    ):
         print(f"{args.output}: not begun; its structures come first, in {packed.name}")
         command, args.output = "pack", packed
     found = status(args.output)
     total = "" if found.total is None else f" of {found.total}"
-    print(f"{found.where}: {found.rows}{total} structures {'in the finished file' if found.finished else f'done, in {found.parts} parts'}")
+    print(
+        f"{found.where}: {found.rows}{total} structures {'in the finished file' if found.finished else f'done, in {found.parts} parts'}"
+    )
     for name, count in found.by_status.items():
         print(f"  {name}: {count}")
     for part in found.unusable:
@@ -47,7 +64,11 @@ def _status(command: str, args) -> int:
     if found.rejected:
         print(f"  parts set aside earlier: {found.rejected}")
     if not found.finished:
-        print("  next: run with --resume, or merge when nothing is missing" if found.missing else f"  next: python -m rc_hpc.{command} merge {args.output}")
+        print(
+            "  next: run with --resume, or merge when nothing is missing"
+            if found.missing
+            else f"  next: python -m rc_hpc.{command} merge {args.output}"
+        )
     return Exit.CLEAN
 
 
@@ -61,11 +82,20 @@ def _merge(command: str, args) -> int:
 
     folder = parts_folder(args.output)
     if not begun(folder):
-        found = "it is finished" if args.output.exists() else f"there is no {folder}: has a run written to this --output?"
+        found = (
+            "it is finished"
+            if args.output.exists()
+            else f"there is no {folder}: has a run written to this --output?"
+        )
         raise RcError(f"{args.output}: nothing to merge, {found}")
     claim = Claim(folder)
     try:
-        digest = {"census": merge_census, "pack": merge_packed, "render": merge_renders, "sweep": merge_sweep}[command](args.output, args.partial)
+        digest = {
+            "census": merge_census,
+            "pack": merge_packed,
+            "render": merge_renders,
+            "sweep": merge_sweep,
+        }[command](args.output, args.partial)
     finally:
         claim.release()
     print(f"{args.output}: written, content hash {digest}")

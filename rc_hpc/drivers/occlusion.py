@@ -25,7 +25,14 @@ CONDITION_TEXTS = {
 }
 
 
-def run_occlusion(comm: Comm, packed: Path, protocol: Protocol, options: OcclusionOptions, run: RunOptions, stop: StopSignal) -> Totals | None:
+def run_occlusion(
+    comm: Comm,
+    packed: Path,
+    protocol: Protocol,
+    options: OcclusionOptions,
+    run: RunOptions,
+    stop: StopSignal,
+) -> Totals | None:
     """Occlusion sweep of a packed file; all ranks together.
 
     Returns
@@ -33,11 +40,14 @@ def run_occlusion(comm: Comm, packed: Path, protocol: Protocol, options: Occlusi
     Totals
         None where the output was finished already.
     """
+
     def prepare(recorder):
         return OcclusionOracle(protocol, options, recorder).run
 
     weight = 1.0 + POINT_WEIGHT * len(options.readings) * len(options.conditions)
-    return run_rows(comm, packed, Job(OCCLUSION, options, dims_of(options), statics, prepare, weight), run, stop)
+    return run_rows(
+        comm, packed, Job(OCCLUSION, options, dims_of(options), statics, prepare, weight), run, stop
+    )
 
 
 def merge_occlusion(output: Path, partial: bool = False) -> str:
@@ -54,19 +64,41 @@ def merge_occlusion(output: Path, partial: bool = False) -> str:
 def dims_of(options: OcclusionOptions) -> dict[str, int]:
     """Lengths of the dimensions that the schema leaves open."""
     return subset_dims(options) | {
-        "view": len(options.protocol["views"]), "reading": len(options.readings), "condition": len(options.conditions),
+        "view": len(options.protocol["views"]),
+        "reading": len(options.readings),
+        "condition": len(options.conditions),
     }
 
 
 def statics(options: dict) -> dict:
     """Datasets of an occlusion file that belong to no structure, from the options it was made with."""
-    made = OcclusionOptions(**{
-        name: tuple(options[name]) for name in ("subsets", "conditions", "verifications", "enumerations", "rules")}, protocol=options["protocol"])
+    made = OcclusionOptions(
+        **{
+            name: tuple(options[name])
+            for name in ("subsets", "conditions", "verifications", "enumerations", "rules")
+        },
+        protocol=options["protocol"],
+    )
     verifications, enumerations, rules = zip(*made.readings, strict=True)
     return subset_statics(options) | {
-        "axes/verification": (list(verifications), "1", "When a view that does not show a candidate lets it pass.", ("reading",)),
-        "axes/enumeration": (list(enumerations), "1", "Camera pairs that each reading triangulates.", ("reading",)),
+        "axes/verification": (
+            list(verifications),
+            "1",
+            "When a view that does not show a candidate lets it pass.",
+            ("reading",),
+        ),
+        "axes/enumeration": (
+            list(enumerations),
+            "1",
+            "Camera pairs that each reading triangulates.",
+            ("reading",),
+        ),
         "axes/merge": (list(rules), "1", "Merge rule of each reading.", ("reading",)),
         "axes/condition": (list(made.conditions), "1", "Name of each condition.", ("condition",)),
-        "axes/removed": ([CONDITION_TEXTS[name] for name in made.conditions], "1", "What the condition takes away.", ("condition",)),
+        "axes/removed": (
+            [CONDITION_TEXTS[name] for name in made.conditions],
+            "1",
+            "What the condition takes away.",
+            ("condition",),
+        ),
     }

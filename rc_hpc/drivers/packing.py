@@ -64,13 +64,24 @@ class Listing:
     """
 
     def __init__(
-        self, sources: Iterable[str], ids: frozenset[str] | None = None, format: str | None = None, seed: int = 0, outputs: Iterable[Path] = ()
+        self,
+        sources: Iterable[str],
+        ids: frozenset[str] | None = None,
+        format: str | None = None,
+        seed: int = 0,
+        outputs: Iterable[Path] = (),
     ):
         self.sources, self.ids, self.format, self.seed = tuple(sources), ids, format, seed
-        self._outputs = tuple(os.path.abspath(path) for output in outputs for path in (output, parts_folder(output)))
+        self._outputs = tuple(
+            os.path.abspath(path) for output in outputs for path in (output, parts_folder(output))
+        )
 
     def __iter__(self) -> Iterator[Item]:
-        items = (item for item in iter_items(self.sources, format=self.format, seed=self.seed) if not self._ours(item.source))
+        items = (
+            item
+            for item in iter_items(self.sources, format=self.format, seed=self.seed)
+            if not self._ours(item.source)
+        )
         return items if self.ids is None else filter_ids(items, set(self.ids))
 
     def _ours(self, source: str) -> bool:
@@ -102,7 +113,9 @@ class Listing:
         return count
 
 
-def run_packing(comm: Comm, listing: Listing, options: PackOptions, run: RunOptions, stop: StopSignal) -> Totals | None:
+def run_packing(
+    comm: Comm, listing: Listing, options: PackOptions, run: RunOptions, stop: StopSignal
+) -> Totals | None:
     """Pack all items of a listing; all ranks together.
 
     Returns
@@ -113,11 +126,19 @@ def run_packing(comm: Comm, listing: Listing, options: PackOptions, run: RunOpti
     count, digest = on_root(comm, listing.measure)
     identity = identity_of(options, listing_hash=digest, total=count)
     with open_run(comm, run, PACKED, DIMS, identity) as opened:
-        return None if opened.finished else _pack_all(comm, listing, options, run, stop, opened, count)
+        return (
+            None if opened.finished else _pack_all(comm, listing, options, run, stop, opened, count)
+        )
 
 
 def _pack_all(
-    comm: Comm, listing: Listing, options: PackOptions, run: RunOptions, stop: StopSignal, opened: Run, count: int
+    comm: Comm,
+    listing: Listing,
+    options: PackOptions,
+    run: RunOptions,
+    stop: StopSignal,
+    opened: Run,
+    count: int,
 ) -> Totals:
     # Items that are dearer to pack cannot be told before they are read: stream order.
     batches = np.arange(-(-count // BATCH_ROWS))
@@ -127,7 +148,9 @@ def _pack_all(
     with open_recorder(comm, opened) as recorder:
         worker = _Worker(comm, listing, options, opened, recorder)
         initial = 0 if run.shard else len(opened.completed)
-        with Progress(total, "structures packed", run.progress, rank=comm.rank, initial=initial) as progress:
+        with Progress(
+            total, "structures packed", run.progress, rank=comm.rank, initial=initial
+        ) as progress:
             queue = worker.queue = WorkQueue(comm, len(batches), stop)
             totals = drive(comm, len(batches), batches, worker, progress, stop, queue)
     if totals.complete and not run.shard:
@@ -145,8 +168,14 @@ def merge_packed(output: Path, partial: bool = False) -> str:
     """
     store, whole = mergeable(output, PACKED, partial)
     digest = merge(
-        store.folder, output, PACKED, DIMS, vocabulary(), {"input_hash": input_hash(_origins(store)), "complete_rows": int(whole)},
-        resolve=resolve_duplicates, checked=store.good,
+        store.folder,
+        output,
+        PACKED,
+        DIMS,
+        vocabulary(),
+        {"input_hash": input_hash(_origins(store)), "complete_rows": int(whole)},
+        resolve=resolve_duplicates,
+        checked=store.good,
     )
     if whole:
         discard(store.folder)
@@ -156,7 +185,9 @@ def merge_packed(output: Path, partial: bool = False) -> str:
 def _origins(store: PartStore) -> Iterable[tuple[str, str]]:
     rows = set()  # by place in the stream as well: a row done twice is one row
     for part in store.good:
-        ids, hashes, places = store.columns(part, "structures/id", "structures/sha256", "structures/duplicate")
+        ids, hashes, places = store.columns(
+            part, "structures/id", "structures/sha256", "structures/duplicate"
+        )
         rows.update(zip(ids, hashes, places.tolist(), strict=True))
     return ((id_, sha256) for id_, sha256, _ in rows)
 
@@ -171,7 +202,9 @@ class _Worker:
 
     def __call__(self, number: int) -> tuple[int, int] | None:
         start = number * BATCH_ROWS
-        items = list(itertools.islice(self.stream, start - self.position, start - self.position + BATCH_ROWS))
+        items = list(
+            itertools.islice(self.stream, start - self.position, start - self.position + BATCH_ROWS)
+        )
         self.position = start + len(items)
         items = [replace(item, id=storable(item.id)) for item in items]
         rows = np.arange(start, start + len(items))
@@ -199,7 +232,10 @@ class _Worker:
             blob = _bytes_of(item)
             fields["sha256"] = hashlib.sha256(blob).hexdigest() if blob else ""
             if item.id in self.opened.crashed:
-                raise StructureError(Status.crashed, "native code crashed on this structure in two runs; it is left out")
+                raise StructureError(
+                    Status.crashed,
+                    "native code crashed on this structure in two runs; it is left out",
+                )
             structure = item.read(item, blob)
             atoms = (structure.numbers, structure.frac, *atoms[2:])
             atoms = (*atoms[:2], *pack_structure(structure, self.options, fields, self.recorder))
@@ -216,7 +252,9 @@ def _bytes_of(item: Item) -> bytes:
     try:
         return item.blob()
     except OSError as error:
-        raise StructureError(Status.read_error, f"{item.source}: {error.strerror or error}") from error
+        raise StructureError(
+            Status.read_error, f"{item.source}: {error.strerror or error}"
+        ) from error
 
 
 def _children(atoms: list[tuple]) -> dict:
@@ -225,7 +263,9 @@ def _children(atoms: list[tuple]) -> dict:
         sizes = [len(entry[which]) for entry in atoms]
         children[table] = {
             "structure": np.repeat(np.arange(len(atoms)), sizes),
-            "number": np.concatenate([np.empty(0, np.uint8), *(entry[which].astype(np.uint8) for entry in atoms)]),
+            "number": np.concatenate(
+                [np.empty(0, np.uint8), *(entry[which].astype(np.uint8) for entry in atoms)]
+            ),
             column: np.concatenate([np.empty((0, 3)), *(entry[which + 1] for entry in atoms)]),
         }
     return children

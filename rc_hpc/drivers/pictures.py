@@ -74,12 +74,21 @@ def prepare_matplotlib(comm: Comm) -> None:
 def predicted_costs(n_atoms, status, options: RenderOptions) -> np.ndarray:
     """Predicted time of each structure, (n,), ms."""
     drawn = np.asarray(n_atoms, float) * np.prod(options.protocol["tiling"])
-    ways = [FAST_MS] * (options.renderer == "fast") + [ASE_MS] * (options.compare or options.renderer == "ase")
+    ways = [FAST_MS] * (options.renderer == "fast") + [ASE_MS] * (
+        options.compare or options.renderer == "ase"
+    )
     each = sum(base + per_atom * drawn for base, per_atom in ways)
     return np.where(np.asarray(status) == Status.ok, len(options.protocol["views"]) * each, 0.01)
 
 
-def run_render(comm: Comm, packed: Path, protocol: Protocol, options: RenderOptions, run: RunOptions, stop: StopSignal) -> Totals | None:
+def run_render(
+    comm: Comm,
+    packed: Path,
+    protocol: Protocol,
+    options: RenderOptions,
+    run: RunOptions,
+    stop: StopSignal,
+) -> Totals | None:
     """Pictures of a packed file; all ranks together.
 
     Returns
@@ -90,19 +99,35 @@ def run_render(comm: Comm, packed: Path, protocol: Protocol, options: RenderOpti
     folder = picture_folder(run.output)
     versions = result_versions() | drawing_versions()
     with PackedReader(packed) as reader:
-        identity = identity_of(options, input_hash=str(reader.attrs["content_hash"]), total=len(reader), result_versions=versions)
+        identity = identity_of(
+            options,
+            input_hash=str(reader.attrs["content_hash"]),
+            total=len(reader),
+            result_versions=versions,
+        )
         with open_run(comm, run, RENDERS, DIMS, identity) as opened:
             if opened.finished:
                 on_root(comm, lambda: _still_there(run.output, folder))
                 return None
             lost = on_root(comm, lambda: _prepare(folder, run, opened))
-            return _draw_all(comm, reader, Drawing(protocol, options), options, run, stop, opened, lost)
+            return _draw_all(
+                comm, reader, Drawing(protocol, options), options, run, stop, opened, lost
+            )
 
 
 def _draw_all(
-    comm: Comm, reader: PackedReader, drawing: Drawing, options: RenderOptions, run: RunOptions, stop: StopSignal, opened: Run, lost: set[str]
+    comm: Comm,
+    reader: PackedReader,
+    drawing: Drawing,
+    options: RenderOptions,
+    run: RunOptions,
+    stop: StopSignal,
+    opened: Run,
+    lost: set[str],
 ) -> Totals:
-    costs = predicted_costs(reader.read("structures/n_atoms"), reader.read("structures/status"), options)
+    costs = predicted_costs(
+        reader.read("structures/n_atoms"), reader.read("structures/status"), options
+    )
     bounds, order = make_batches(costs, min(1.0, BATCH_MS / costs.sum()), BATCH_ROWS)
     if run.shard:
         order = shard_batches(batch_costs(costs, bounds), *run.shard)
@@ -135,7 +160,9 @@ def merge_renders(output: Path, partial: bool = False) -> str:
         "paint_order": PAINT_ORDER,
         "package_versions": package_versions() | drawing_versions(),
     }
-    digest = merge(store.folder, output, RENDERS, DIMS, vocabulary() | protocol_datasets(protocol), attrs)
+    digest = merge(
+        store.folder, output, RENDERS, DIMS, vocabulary() | protocol_datasets(protocol), attrs
+    )
     if whole:
         discard(store.folder)
     return digest
@@ -144,7 +171,9 @@ def merge_renders(output: Path, partial: bool = False) -> str:
 def missing_pictures(h5, folder: Path) -> np.ndarray:
     """Rows of /structures of a manifest, or of a part of one, of which a picture is not there whole."""
     files, sizes = layout.read_rows(h5["pictures/file"]), h5["pictures/bytes"][()]
-    there = np.array([_size(folder / name) == size for name, size in zip(files, sizes, strict=True)], bool)
+    there = np.array(
+        [_size(folder / name) == size for name, size in zip(files, sizes, strict=True)], bool
+    )
     return np.unique(h5["pictures/structure"][()][~there])
 
 
@@ -152,7 +181,11 @@ def picture_problems(output: Path) -> list[str]:
     """Pictures that differ from what a finished manifest says, one line each; every file is read."""
     folder, problems = picture_folder(output), []
     with open_ours(output, RENDERS.kind) as h5:
-        for name, digest in zip(layout.read_rows(h5["pictures/file"]), layout.read_rows(h5["pictures/sha256"]), strict=True):
+        for name, digest in zip(
+            layout.read_rows(h5["pictures/file"]),
+            layout.read_rows(h5["pictures/sha256"]),
+            strict=True,
+        ):
             try:
                 found = hashlib.sha256((folder / name).read_bytes()).hexdigest()
             except OSError as error:
@@ -188,14 +221,22 @@ def _still_there(output: Path, folder: Path) -> None:
     with open_ours(output, RENDERS.kind) as h5:
         missing = missing_pictures(h5, folder)
     if len(missing):
-        raise RcError(f"{output} is finished, but pictures of {len(missing)} structures are missing in {folder}: --overwrite draws them again")
+        raise RcError(
+            f"{output} is finished, but pictures of {len(missing)} structures are missing in {folder}: --overwrite draws them again"
+        )
 
 
 def _prepare(folder: Path, run: RunOptions, opened: Run) -> set[str]:
     """Make the folder of pictures ready; the ids that are done but whose pictures are gone."""
     with disk_errors(folder):
-        if not (run.resume or run.shard or run.overwrite) and folder.exists() and any(folder.iterdir()):
-            raise UsageError(f"{folder}, where the pictures go, is not empty: --overwrite replaces pictures in it, -o names another manifest and folder")
+        if (
+            not (run.resume or run.shard or run.overwrite)
+            and folder.exists()
+            and any(folder.iterdir())
+        ):
+            raise UsageError(
+                f"{folder}, where the pictures go, is not empty: --overwrite replaces pictures in it, -o names another manifest and folder"
+            )
         folder.mkdir(exist_ok=True)
         if run.overwrite:
             for path in folder.iterdir():
@@ -208,14 +249,25 @@ def _prepare(folder: Path, run: RunOptions, opened: Run) -> set[str]:
         with layout.open_h5(opened.store.folder / part) as h5:
             lost.update(layout.read_rows(h5["structures/id"])[missing_pictures(h5, folder)])
     if lost:
-        log.warning("%s: pictures of %d structures are missing and are drawn again", folder, len(lost))
+        log.warning(
+            "%s: pictures of %d structures are missing and are drawn again", folder, len(lost)
+        )
     return lost
 
 
 class _Worker:
     """Does one batch: a range of rows of the packed file, without those done before."""
 
-    def __init__(self, comm: Comm, reader: PackedReader, drawing: Drawing, opened: Run, done, bounds, folder: Path):
+    def __init__(
+        self,
+        comm: Comm,
+        reader: PackedReader,
+        drawing: Drawing,
+        opened: Run,
+        done,
+        bounds,
+        folder: Path,
+    ):
         self.rank, self.reader, self.drawing, self.opened = comm.rank, reader, drawing, opened
         self.done, self.bounds, self.folder = done, bounds, folder
         self.queue: WorkQueue | None = None
@@ -234,8 +286,20 @@ class _Worker:
                 return None
             if batch["structures/status"][row] == Status.ok:
                 atoms = slice(first[source], first[source + 1])
-                found.append((row, self._draw(batch, row, children["atoms"]["number"][atoms], children["atoms"]["position"][atoms])))
-        self.opened.store.write(batch, _tables(found, self.drawing.options), f"{self.rank}-{number}")
+                found.append(
+                    (
+                        row,
+                        self._draw(
+                            batch,
+                            row,
+                            children["atoms"]["number"][atoms],
+                            children["atoms"]["position"][atoms],
+                        ),
+                    )
+                )
+        self.opened.store.write(
+            batch, _tables(found, self.drawing.options), f"{self.rank}-{number}"
+        )
         return len(rows), count_failures(batch)
 
     def _draw(self, batch: dict, row: int, numbers, positions) -> list[Picture]:
@@ -262,7 +326,9 @@ def _tables(found: list[tuple[int, list[Picture]]], options: RenderOptions) -> d
     tables = empty_children(RENDERS, DIMS)
     return {
         "pictures": {
-            name: np.array([entry[name] for entry in entries], empty.dtype).reshape(-1, *empty.shape[1:])
+            name: np.array([entry[name] for entry in entries], empty.dtype).reshape(
+                -1, *empty.shape[1:]
+            )
             for name, empty in tables["pictures"].items()
         },
         "discs": {
@@ -275,11 +341,22 @@ def _tables(found: list[tuple[int, list[Picture]]], options: RenderOptions) -> d
 def _entry(picture: Picture, options: RenderOptions) -> dict:
     """A picture's row in the table of pictures."""
     return {
-        "view": picture.camera, "file": picture.file, "bytes": len(picture.png), "sha256": picture.sha256,
-        "pixels_sha256": picture.pixels_sha256, "convention": options.convention, "renderer": Renderer[picture.renderer],
-        "size": options.size, "tiling": options.protocol["tiling"], "radii_factor": options.radii_factor,
-        "px_per_angstrom": picture.view.px_per_angstrom, "origin_u": picture.view.origin[0], "origin_v": picture.view.origin[1],
-        "tied_pairs": picture.tied_pairs, "pixels_not_ase": picture.pixels_not_ase, "largest_not_ase": picture.largest_not_ase,
+        "view": picture.camera,
+        "file": picture.file,
+        "bytes": len(picture.png),
+        "sha256": picture.sha256,
+        "pixels_sha256": picture.pixels_sha256,
+        "convention": options.convention,
+        "renderer": Renderer[picture.renderer],
+        "size": options.size,
+        "tiling": options.protocol["tiling"],
+        "radii_factor": options.radii_factor,
+        "px_per_angstrom": picture.view.px_per_angstrom,
+        "origin_u": picture.view.origin[0],
+        "origin_v": picture.view.origin[1],
+        "tied_pairs": picture.tied_pairs,
+        "pixels_not_ase": picture.pixels_not_ase,
+        "largest_not_ase": picture.largest_not_ase,
     }
 
 
@@ -287,6 +364,12 @@ def _discs(picture: Picture, row: int) -> dict:
     """A picture's rows in the table of discs."""
     scene, view, n = picture.scene, picture.view, len(picture.scene.numbers)
     return {
-        "structure": np.full(n, row), "view": np.full(n, picture.camera), "number": scene.numbers, "site": scene.site,
-        "u": view.centres[:, 0], "v": view.centres[:, 1], "radius": view.radii, "depth": view.depth[:n],
+        "structure": np.full(n, row),
+        "view": np.full(n, picture.camera),
+        "number": scene.numbers,
+        "site": scene.site,
+        "u": view.centres[:, 0],
+        "v": view.centres[:, 1],
+        "radius": view.radii,
+        "depth": view.depth[:n],
     }

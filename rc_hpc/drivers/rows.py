@@ -86,11 +86,15 @@ def predicted_costs(n_atoms, system, status) -> np.ndarray:
     The labels dominate: their time grows with the atoms and is some twenty times higher for
     cubic cells, which have the most operations. Rows that are not computed cost next to nothing.
     """
-    cost = 1.0 + 0.05 * np.asarray(n_atoms, float) * np.where(np.asarray(system) == CUBIC, 20.0, 1.0)
+    cost = 1.0 + 0.05 * np.asarray(n_atoms, float) * np.where(
+        np.asarray(system) == CUBIC, 20.0, 1.0
+    )
     return np.where(np.asarray(status) == Status.ok, cost, 0.01)
 
 
-def run_rows(comm: Comm, packed: Path, job: Job, run: RunOptions, stop: StopSignal) -> Totals | None:
+def run_rows(
+    comm: Comm, packed: Path, job: Job, run: RunOptions, stop: StopSignal
+) -> Totals | None:
     """Compute every structure of a packed file; all ranks together, dearest structures first.
 
     Returns
@@ -101,16 +105,27 @@ def run_rows(comm: Comm, packed: Path, job: Job, run: RunOptions, stop: StopSign
     with PackedReader(packed) as reader:
         _same_pack(reader, job.options.pack)
         if comm.rank == 0 and not reader.attrs.get("complete_rows", 1):
-            log.warning("%s holds %d of %s structures (merged with --partial): only these are computed", packed, len(reader), reader.attrs["total"])
-        identity = identity_of(job.options, input_hash=str(reader.attrs["content_hash"]), total=len(reader))
+            log.warning(
+                "%s holds %d of %s structures (merged with --partial): only these are computed",
+                packed,
+                len(reader),
+                reader.attrs["total"],
+            )
+        identity = identity_of(
+            job.options, input_hash=str(reader.attrs["content_hash"]), total=len(reader)
+        )
         with open_run(comm, run, job.schema, job.dims, identity) as opened:
             return None if opened.finished else _compute_all(comm, reader, job, run, stop, opened)
 
 
-def _compute_all(comm: Comm, reader: PackedReader, job: Job, run: RunOptions, stop: StopSignal, opened: Run) -> Totals:
+def _compute_all(
+    comm: Comm, reader: PackedReader, job: Job, run: RunOptions, stop: StopSignal, opened: Run
+) -> Totals:
     costs = job.weight * predicted_costs(
-        reader.read("structures/n_atoms"), reader.read("structures/crystal_system_conventional"),
-        reader.read("structures/status"))
+        reader.read("structures/n_atoms"),
+        reader.read("structures/crystal_system_conventional"),
+        reader.read("structures/status"),
+    )
     bounds, order = make_batches(costs, min(1.0, BATCH_MS / costs.sum()), BATCH_ROWS)
     if run.shard:
         order = shard_batches(batch_costs(costs, bounds), *run.shard)
@@ -119,7 +134,9 @@ def _compute_all(comm: Comm, reader: PackedReader, job: Job, run: RunOptions, st
     order = order[left[order] > 0]
     with open_recorder(comm, opened) as recorder:
         worker = _Worker(comm, reader, job, job.prepare(recorder), opened, done, bounds)
-        with Progress(int(left[order].sum()), "structures", run.progress, rank=comm.rank) as progress:
+        with Progress(
+            int(left[order].sum()), "structures", run.progress, rank=comm.rank
+        ) as progress:
             queue = worker.queue = WorkQueue(comm, len(order), stop)
             totals = drive(comm, len(order), order, worker, progress, stop, queue)
     if totals.complete and not run.shard:
@@ -127,7 +144,9 @@ def _compute_all(comm: Comm, reader: PackedReader, job: Job, run: RunOptions, st
     return totals
 
 
-def merge_rows(output: Path, schema: Schema, statics: Callable[[dict], dict], partial: bool = False) -> str:
+def merge_rows(
+    output: Path, schema: Schema, statics: Callable[[dict], dict], partial: bool = False
+) -> str:
     """Merge the parts of an output, and remove them where none is missing; returns the content hash.
 
     Raises
@@ -137,7 +156,15 @@ def merge_rows(output: Path, schema: Schema, statics: Callable[[dict], dict], pa
     """
     store, whole = mergeable(output, schema, partial)
     options = json.loads(store.identity["options"])
-    digest = merge(store.folder, output, schema, store.dims, statics(options), {"complete_rows": int(whole)}, checked=store.good)
+    digest = merge(
+        store.folder,
+        output,
+        schema,
+        store.dims,
+        statics(options),
+        {"complete_rows": int(whole)},
+        checked=store.good,
+    )
     if whole:
         discard(store.folder)
     return digest
@@ -156,12 +183,38 @@ def subset_statics(options: dict) -> dict:
     return {
         **vocabulary(),
         **protocol_datasets(protocol),
-        "subsets/mask": (subset_masks(subsets), "1", "Cameras of the subset: bit v stands for /protocol/view[v].", ("subset",)),
-        "subsets/name": (["+".join(protocol.views[v] for v in subset) for subset in subsets], "1", "Names of the subset's cameras.", ("subset",)),
-        "subsets/size": (np.array([len(subset) for subset in subsets]), "1", "Number of cameras.", ("subset",)),
+        "subsets/mask": (
+            subset_masks(subsets),
+            "1",
+            "Cameras of the subset: bit v stands for /protocol/view[v].",
+            ("subset",),
+        ),
+        "subsets/name": (
+            ["+".join(protocol.views[v] for v in subset) for subset in subsets],
+            "1",
+            "Names of the subset's cameras.",
+            ("subset",),
+        ),
+        "subsets/size": (
+            np.array([len(subset) for subset in subsets]),
+            "1",
+            "Number of cameras.",
+            ("subset",),
+        ),
         "subsets/kappa": (
-            np.array([max((k for pair, k in kappas.items() if set(pair) <= set(subset)), default=np.inf) for subset in subsets]),
-            "1", "Largest conditioning number kappa among the subset's independent camera pairs; inf where it has none.", ("subset",)),
+            np.array(
+                [
+                    max(
+                        (k for pair, k in kappas.items() if set(pair) <= set(subset)),
+                        default=np.inf,
+                    )
+                    for subset in subsets
+                ]
+            ),
+            "1",
+            "Largest conditioning number kappa among the subset's independent camera pairs; inf where it has none.",
+            ("subset",),
+        ),
     }
 
 
@@ -178,8 +231,23 @@ def _same_pack(reader: PackedReader, options: PackOptions) -> None:
 class _Worker:
     """Does one batch: a range of rows of the packed file, without those done before."""
 
-    def __init__(self, comm: Comm, reader: PackedReader, job: Job, compute: Compute, opened: Run, done, bounds):
-        self.rank, self.reader, self.job, self.compute, self.opened = comm.rank, reader, job, compute, opened
+    def __init__(
+        self,
+        comm: Comm,
+        reader: PackedReader,
+        job: Job,
+        compute: Compute,
+        opened: Run,
+        done,
+        bounds,
+    ):
+        self.rank, self.reader, self.job, self.compute, self.opened = (
+            comm.rank,
+            reader,
+            job,
+            compute,
+            opened,
+        )
         self.done, self.bounds = done, bounds
         self.drop = job.options.quarantine == "drop"
         self.queue: WorkQueue | None = None
@@ -196,13 +264,17 @@ class _Worker:
         for row, source in enumerate(rows):
             if self.queue.stopped:
                 return None
-            atoms = {name: values[first[source]:first[source + 1]] for name, values in children["atoms"].items()}
+            atoms = {
+                name: values[first[source] : first[source + 1]]
+                for name, values in children["atoms"].items()
+            }
             found.append(self._row(batch, row, atoms))
         self.opened.store.write(batch, _join(self.job, found), f"{self.rank}-{number}")
         return len(rows), count_failures(batch)
 
     def _row(self, batch: dict, row: int, atoms: dict) -> dict | None:
         """Fill one row of the batch; returns its child tables, None where nothing was computed."""
+
         def value(name):
             return batch[f"structures/{name}"][row]
 
@@ -211,14 +283,27 @@ class _Worker:
             return None
         if self.drop and value("quarantine"):
             batch["structures/status"][row] = Status.quarantined
-            batch["structures/message"][row] = "its label is not stable (see structures/quarantine); --quarantine keep computes it"
+            batch["structures/message"][row] = (
+                "its label is not stable (see structures/quarantine); --quarantine keep computes it"
+            )
             return None
         try:
             if id_ in self.opened.crashed:
-                raise StructureError(Status.crashed, "native code crashed on this structure in two runs; it is left out")
-            fields, children = self.compute(PackedCell(
-                id_, value("lattice"), atoms["position"], atoms["number"], int(value("space_group")),
-                int(value("space_group_conventional")), float(value("min_same_species"))))
+                raise StructureError(
+                    Status.crashed,
+                    "native code crashed on this structure in two runs; it is left out",
+                )
+            fields, children = self.compute(
+                PackedCell(
+                    id_,
+                    value("lattice"),
+                    atoms["position"],
+                    atoms["number"],
+                    int(value("space_group")),
+                    int(value("space_group_conventional")),
+                    float(value("min_same_species")),
+                )
+            )
         except Exception as error:  # noqa: BLE001 - whatever happens, the row is kept
             fail_row(batch, row, error, id_)
             return None
@@ -232,8 +317,14 @@ def _join(job: Job, found: list[dict | None]) -> dict:
     """The child tables of a batch's rows, each as one."""
     joined = {}
     for table, columns in empty_children(job.schema, job.dims).items():
-        entries = [(row, children[table]) for row, children in enumerate(found) if children is not None]
-        values = {name: np.concatenate([empty, *(entry[name] for _, entry in entries)]) for name, empty in columns.items() if name != "structure"}
+        entries = [
+            (row, children[table]) for row, children in enumerate(found) if children is not None
+        ]
+        values = {
+            name: np.concatenate([empty, *(entry[name] for _, entry in entries)])
+            for name, empty in columns.items()
+            if name != "structure"
+        }
         sizes = [len(next(iter(entry.values()))) for _, entry in entries]
         values["structure"] = np.repeat([row for row, _ in entries], sizes)
         joined[table] = {name: values[name].astype(empty.dtype) for name, empty in columns.items()}

@@ -26,7 +26,9 @@ READ_S = 0.008
 
 def run_sweep(args) -> int:
     """Run the sweep that the arguments name."""
-    return {"frontier": frontier, "occlusion": occlusion, "noise": noise, "design": design}[args.sweep](args)
+    return {"frontier": frontier, "occlusion": occlusion, "noise": noise, "design": design}[
+        args.sweep
+    ](args)
 
 
 def frontier(args) -> int:
@@ -43,9 +45,15 @@ def frontier(args) -> int:
         warm_once_per_node(comm, functools.partial(warm_frontier, bool(protocol.pinhole.any())))
         return run_frontier(comm, packed, protocol, options, run, stop)
 
-    facts = {"view subsets": len(options.subsets), "deltas": len(options.deltas), "readings": len(options.readings)}
+    facts = {
+        "view subsets": len(options.subsets),
+        "deltas": len(options.deltas),
+        "readings": len(options.readings),
+    }
     points = len(options.deltas) * len(options.readings) * len(options.symprecs)
-    return on_packed(comm, args, run, options.pack, "sweep", compute, facts, 0.02 + POINT_S * points)
+    return on_packed(
+        comm, args, run, options.pack, "sweep", compute, facts, 0.02 + POINT_S * points
+    )
 
 
 def frontier_options(args):
@@ -53,10 +61,19 @@ def frontier_options(args):
     protocol, subsets = cameras(args)
     pack = pack_options(args)
     options = FrontierOptions(
-        protocol={"name": protocol.name, **protocol.identity()}, subsets=subsets, deltas=args.deltas, symprecs=args.symprecs or (pack.tau,),
-        delta_max=args.delta_max if args.delta_max is not None else max(args.deltas[-1], constants.DELTA_MAX),
-        enumerations=args.enumerations, rules=args.rules, truth=args.truth, quarantine=args.quarantine,
-        max_candidates=args.max_candidates, pack=pack,
+        protocol={"name": protocol.name, **protocol.identity()},
+        subsets=subsets,
+        deltas=args.deltas,
+        symprecs=args.symprecs or (pack.tau,),
+        delta_max=args.delta_max
+        if args.delta_max is not None
+        else max(args.deltas[-1], constants.DELTA_MAX),
+        enumerations=args.enumerations,
+        rules=args.rules,
+        truth=args.truth,
+        quarantine=args.quarantine,
+        max_candidates=args.max_candidates,
+        pack=pack,
     )
     return options, protocol
 
@@ -75,9 +92,16 @@ def noise(args) -> int:
         warm_once_per_node(comm, warm_noise)
         return run_noise(comm, packed, protocols, options, run, stop, order)
 
-    facts = {"protocols": len(protocols), "readings": len(options.readings), "sigmas": len(options.sigmas), "seeds": options.seeds}
+    facts = {
+        "protocols": len(protocols),
+        "readings": len(options.readings),
+        "sigmas": len(options.sigmas),
+        "seeds": options.seeds,
+    }
     cells = sum(math.prod(protocol.tiling) for protocol in protocols)
-    return on_packed(comm, args, run, options.pack, "sweep", compute, facts, READ_S * options.reads * cells)
+    return on_packed(
+        comm, args, run, options.pack, "sweep", compute, facts, READ_S * options.reads * cells
+    )
 
 
 def noise_options(args):
@@ -85,7 +109,9 @@ def noise_options(args):
     order = None
     if args.order is not None:
         if "record" not in args.rules:
-            raise UsageError("--order belongs to the rule record, which alone draws all errors from one stream: add --rules record")
+            raise UsageError(
+                "--order belongs to the rule record, which alone draws all errors from one stream: add --rules record"
+            )
         try:
             order = args.order.read_text(encoding="utf-8-sig").split("\n")
         except (OSError, UnicodeDecodeError) as error:
@@ -93,10 +119,17 @@ def noise_options(args):
         order = [line.strip() for line in order if line.strip()]
     protocols = [named_protocol(text) for text in args.protocols.split(",")]
     options = NoiseOptions(
-        protocols=tuple({"name": protocol.name, **protocol.identity()} for protocol in protocols), sigmas=args.sigmas, seeds=args.seeds,
-        rules=args.rules, estimators=args.estimators, merge=args.merge, labeller=args.labeller,
+        protocols=tuple({"name": protocol.name, **protocol.identity()} for protocol in protocols),
+        sigmas=args.sigmas,
+        seeds=args.seeds,
+        rules=args.rules,
+        estimators=args.estimators,
+        merge=args.merge,
+        labeller=args.labeller,
         order="" if order is None else hashlib.sha256("\n".join(order).encode()).hexdigest(),
-        truth=args.truth, quarantine=args.quarantine, pack=pack_options(args),
+        truth=args.truth,
+        quarantine=args.quarantine,
+        pack=pack_options(args),
     )
     return options, protocols, order
 
@@ -104,12 +137,18 @@ def noise_options(args):
 def named_protocol(text: str) -> Protocol:
     """Protocol of ``NAME``, ``FILE``, or either with ``@N`` or ``@NxNxN`` for a tiling, which its name then shows."""
     name, at, tiling = (text, "", "") if Path(text).is_file() else text.rpartition("@")
-    protocol = load_protocol(name, parse_tiling(tiling.replace("x", ","))) if at else load_protocol(text)
+    protocol = (
+        load_protocol(name, parse_tiling(tiling.replace("x", ","))) if at else load_protocol(text)
+    )
     protocol.require_orthographic("noise sweeps")
     cells, shown = math.prod(protocol.tiling), "x".join(map(str, protocol.tiling))
     if cells > MANY_CELLS:
-        raise UsageError(f"tiling {shown} repeats each cell {cells} times: {MANY_CELLS} is the most")
-    return protocol if cells == 1 else dataclasses.replace(protocol, name=f"{protocol.name}@{shown}")
+        raise UsageError(
+            f"tiling {shown} repeats each cell {cells} times: {MANY_CELLS} is the most"
+        )
+    return (
+        protocol if cells == 1 else dataclasses.replace(protocol, name=f"{protocol.name}@{shown}")
+    )
 
 
 def occlusion(args) -> int:
@@ -126,8 +165,21 @@ def occlusion(args) -> int:
         warm_once_per_node(comm, warm_occlusion)
         return run_occlusion(comm, packed, protocol, options, run, stop)
 
-    facts = {"view subsets": len(options.subsets), "conditions": len(options.conditions), "readings": len(options.readings)}
-    return on_packed(comm, args, run, options.pack, "sweep", compute, facts, 0.02 + POINT_S * len(options.conditions) * len(options.readings))
+    facts = {
+        "view subsets": len(options.subsets),
+        "conditions": len(options.conditions),
+        "readings": len(options.readings),
+    }
+    return on_packed(
+        comm,
+        args,
+        run,
+        options.pack,
+        "sweep",
+        compute,
+        facts,
+        0.02 + POINT_S * len(options.conditions) * len(options.readings),
+    )
 
 
 def occlusion_options(args):
@@ -137,9 +189,18 @@ def occlusion_options(args):
     if args.tiling is None and protocol.tiling == (1, 1, 1):  # as the pictures are drawn
         protocol = dataclasses.replace(protocol, tiling=CONVENTIONS["C1"].tiling)
     options = OcclusionOptions(
-        protocol={"name": protocol.name, **protocol.identity()}, subsets=subsets, conditions=args.conditions,
-        verifications=args.verify, enumerations=args.enumerations, rules=args.rules, delta=args.delta, radii_factor=args.radii,
-        truth=args.truth, quarantine=args.quarantine, max_candidates=args.max_candidates, pack=pack_options(args),
+        protocol={"name": protocol.name, **protocol.identity()},
+        subsets=subsets,
+        conditions=args.conditions,
+        verifications=args.verify,
+        enumerations=args.enumerations,
+        rules=args.rules,
+        delta=args.delta,
+        radii_factor=args.radii,
+        truth=args.truth,
+        quarantine=args.quarantine,
+        max_candidates=args.max_candidates,
+        pack=pack_options(args),
     )
     return options, protocol
 
@@ -160,8 +221,23 @@ def design(args) -> int:
         return run_design(comm, packed, request, run, stop)
 
     sets = request.shortlist + len(request.beside)
-    facts = {"cameras of a set": request.views, "random starts": request.starts, "sets read": sets, "sigmas": len(request.sigmas), "seeds": request.seeds}
-    return on_packed(comm, args, run, request.pack, "sweep", compute, facts, READ_S * sets * (1 + request.seeds * sum(sigma > 0 for sigma in request.sigmas)))
+    facts = {
+        "cameras of a set": request.views,
+        "random starts": request.starts,
+        "sets read": sets,
+        "sigmas": len(request.sigmas),
+        "seeds": request.seeds,
+    }
+    return on_packed(
+        comm,
+        args,
+        run,
+        request.pack,
+        "sweep",
+        compute,
+        facts,
+        READ_S * sets * (1 + request.seeds * sum(sigma > 0 for sigma in request.sigmas)),
+    )
 
 
 def merge_sweep(output: Path, partial: bool = False) -> str:
@@ -178,8 +254,15 @@ def merge_sweep(output: Path, partial: bool = False) -> str:
     from rc_hpc.drivers.occlusion import merge_occlusion
     from rc_hpc.store.parts import parts_folder, read_run
 
-    mergers = {"frontier": merge_frontier, "occlusion": merge_occlusion, "noise": merge_noise, "design": merge_design}
+    mergers = {
+        "frontier": merge_frontier,
+        "occlusion": merge_occlusion,
+        "noise": merge_noise,
+        "design": merge_design,
+    }
     kind = read_run(parts_folder(output))["kind"]
     if kind not in mergers:
-        raise RcError(f"{output}: its parts are of kind {kind!r}, which is no sweep: merge them with the command that wrote them")
+        raise RcError(
+            f"{output}: its parts are of kind {kind!r}, which is no sweep: merge them with the command that wrote them"
+        )
     return mergers[kind](output, partial)

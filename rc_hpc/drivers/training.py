@@ -75,7 +75,9 @@ class Pictures:
         """Pictures and labels of some structures."""
         missing = [id_ for id_ in ids if id_ not in self.row]
         if missing:
-            raise RcError(f"{len(missing)} of {len(ids)} structures of {path} have no pictures, the first {missing[0]}: render them and make the pixel file again (python -m rc_hpc.pixels)")
+            raise RcError(
+                f"{len(missing)} of {len(ids)} structures of {path} have no pictures, the first {missing[0]}: render them and make the pixel file again (python -m rc_hpc.pixels)"
+            )
         labels = np.array([CRYSTAL_SYSTEMS.index(system) for system in systems], np.int64)
         return Examples(self.pixels, np.array([self.row[id_] for id_ in ids], np.int64), labels)
 
@@ -83,13 +85,20 @@ class Pictures:
 def read_pictures(path: Path) -> Pictures:
     """Map a pixel file into memory."""
     found, attrs = read_arrays(path, "pixels", ("structures/id", "protocol/view"))
-    return Pictures(mapped(path, "pixels", "pixels"), {id_: row for row, id_ in enumerate(found["structures/id"])}, tuple(found["protocol/view"]), attrs)
+    return Pictures(
+        mapped(path, "pixels", "pixels"),
+        {id_: row for row, id_ in enumerate(found["structures/id"])},
+        tuple(found["protocol/view"]),
+        attrs,
+    )
 
 
 def output_folder(output: Path) -> Path:
     """Where weights, predictions and figures go: beside the output, named like it without the ending."""
     if output.suffix not in HDF5:
-        raise UsageError(f"-o {output}: its name must end in {' or '.join(HDF5)}; weights and predictions go into a folder named like it without that")
+        raise UsageError(
+            f"-o {output}: its name must end in {' or '.join(HDF5)}; weights and predictions go into a folder named like it without that"
+        )
     return output.with_suffix("")
 
 
@@ -128,7 +137,9 @@ def run_training(task: Task, run: RunOptions, ranks: Ranks, device, stop) -> lis
             return None
         tables = []
         if ranks.rank == 0:
-            tables = training_results.write(run.output, folder, done, task, identity, pictures.views)
+            tables = training_results.write(
+                run.output, folder, done, task, identity, pictures.views
+            )
             shutil.rmtree(parts)
         ranks.barrier()
         return tables
@@ -145,7 +156,8 @@ def _identity(task: Task, pictures: Pictures, ranks: Ranks, device) -> dict:
         "options_hash": hashlib.sha256(options.encode()).hexdigest(),
         "input_hash": str(pictures.attrs["content_hash"]),
         "split": {"train": task.split.train.sha256, "eval": task.split.evaluation.sha256},
-        "result_versions": {"rc_hpc": rc_hpc.__version__} | {name: version(name) for name in PACKAGES},
+        "result_versions": {"rc_hpc": rc_hpc.__version__}
+        | {name: version(name) for name in PACKAGES},
         "processes": ranks.world,
         "device": device.type,
     }
@@ -153,9 +165,15 @@ def _identity(task: Task, pictures: Pictures, ranks: Ranks, device) -> dict:
 
 def _finished(output: Path, identity: dict) -> bool:
     attrs = read_arrays(output, "training", ())[1]
-    found = {key: value if not isinstance(identity[key], dict) else json.loads(value) for key in identity if (value := attrs.get(key)) is not None}
+    found = {
+        key: value if not isinstance(identity[key], dict) else json.loads(value)
+        for key in identity
+        if (value := attrs.get(key)) is not None
+    }
     if different := differences(found, json.loads(json.dumps(identity))):
-        raise RcError(f"{output} was made under other conditions ({'; '.join(different)}): use the old ones, --overwrite, or another -o")
+        raise RcError(
+            f"{output} was made under other conditions ({'; '.join(different)}): use the old ones, --overwrite, or another -o"
+        )
     return True
 
 
@@ -169,21 +187,46 @@ def _open(parts: Path, run: RunOptions, identity: dict) -> None:
             for path in (*old, record):
                 path.unlink(missing_ok=True)
         elif old and not run.resume:
-            raise UsageError(f"{parts} holds the unfinished work of an earlier run: --resume goes on with it, --overwrite starts anew")
+            raise UsageError(
+                f"{parts} holds the unfinished work of an earlier run: --resume goes on with it, --overwrite starts anew"
+            )
         if old and record.exists() and run.resume:
-            different = differences(json.loads(record.read_text(encoding="utf-8")), json.loads(json.dumps(identity)))
+            different = differences(
+                json.loads(record.read_text(encoding="utf-8")), json.loads(json.dumps(identity))
+            )
             if different:
-                raise RcError(f"{parts} holds work done under other conditions ({'; '.join(different)}): use the old ones, --overwrite, or another -o")
+                raise RcError(
+                    f"{parts} holds work done under other conditions ({'; '.join(different)}): use the old ones, --overwrite, or another -o"
+                )
         write_whole(record, json.dumps(identity, sort_keys=True).encode())
 
 
 class _Run:
-    def __init__(self, task: Task, run: RunOptions, ranks: Ranks, device, stop, pictures: Pictures, parts: Path):
-        self.task, self.run, self.ranks, self.device, self.stop, self.parts = task, run, ranks, device, stop, parts
+    def __init__(
+        self,
+        task: Task,
+        run: RunOptions,
+        ranks: Ranks,
+        device,
+        stop,
+        pictures: Pictures,
+        parts: Path,
+    ):
+        self.task, self.run, self.ranks, self.device, self.stop, self.parts = (
+            task,
+            run,
+            ranks,
+            device,
+            stop,
+            parts,
+        )
         train_part, recipe = task.split.train, task.recipe
         everything = pictures.examples(train_part.ids, train_part.systems, train_part.path)
         held = split_holdout(train_part.ids, everything.labels, recipe.holdout, recipe.holdout_seed)
-        self.train_set, self.holdout = (Examples(pictures.pixels, everything.rows[mask], everything.labels[mask]) for mask in (~held, held))
+        self.train_set, self.holdout = (
+            Examples(pictures.pixels, everything.rows[mask], everything.labels[mask])
+            for mask in (~held, held)
+        )
         evaluation = task.split.evaluation
         self.evaluation = pictures.examples(evaluation.ids, evaluation.systems, evaluation.path)
         ids = np.array(train_part.ids, object)
@@ -194,7 +237,9 @@ class _Run:
         }
         smallest = len(self.train_set) // -(-len(self.train_set) // recipe.batch_size)
         if ranks.world > smallest:
-            raise UsageError(f"{ranks.world} processes for batches of {smallest} pictures: start fewer, or raise --batch-size")
+            raise UsageError(
+                f"{ranks.world} processes for batches of {smallest} pictures: start fewer, or raise --batch-size"
+            )
 
     def all_seeds(self) -> training_results.Done | None:
         """Results of all seeds; None where it was stopped."""
@@ -225,23 +270,42 @@ class _Run:
 
         def save(found: dict) -> None:
             if ranks.rank == 0:
-                _save(path, {**found, "start": start, "seconds": carried + time.monotonic() - began})
+                _save(
+                    path, {**found, "start": start, "seconds": carried + time.monotonic() - began}
+                )
 
-        with Progress(steps, "steps", self.run.progress, rank=ranks.rank, initial=state["step"] if state else 0) as progress:
+        with Progress(
+            steps,
+            "steps",
+            self.run.progress,
+            rank=ranks.rank,
+            initial=state["step"] if state else 0,
+        ) as progress:
+
             def tell(step: int, line: str) -> None:
                 if line:
                     progress.message(line)
                 progress.update(step - progress.initial)
 
-            control = Control(ranks, self.device, save, self.task.save_every, lambda: self.stop.requested, tell)
+            control = Control(
+                ranks, self.device, save, self.task.save_every, lambda: self.stop.requested, tell
+            )
             curves = train(network, self.train_set, self.holdout, recipe, seed, control, state)
             if curves is None:
                 return None
-            logits = {name: logits_of(network, examples, recipe, control) if len(examples) else np.empty((0, examples.n_views, len(CRYSTAL_SYSTEMS)), np.float32)
-                      for name, examples in (("holdout", self.holdout), ("evaluation", self.evaluation))}
+            logits = {
+                name: logits_of(network, examples, recipe, control)
+                if len(examples)
+                else np.empty((0, examples.n_views, len(CRYSTAL_SYSTEMS)), np.float32)
+                for name, examples in (("holdout", self.holdout), ("evaluation", self.evaluation))
+            }
         done = {
-            "network": network.state_dict(), "start": start, "seconds": carried + time.monotonic() - began,
-            "rate": torch.from_numpy(curves.rate), "loss": torch.from_numpy(curves.loss), "epochs": torch.from_numpy(curves.epochs),
+            "network": network.state_dict(),
+            "start": start,
+            "seconds": carried + time.monotonic() - began,
+            "rate": torch.from_numpy(curves.rate),
+            "loss": torch.from_numpy(curves.loss),
+            "epochs": torch.from_numpy(curves.epochs),
             "logits": {name: torch.from_numpy(values) for name, values in logits.items()},
         }
         if ranks.rank == 0:
@@ -252,7 +316,9 @@ class _Run:
     def _network(self, state: dict | None):
         """A new network with its first weights; on a resumed run their place is enough. Rank 0 is first at the hub."""
         weights = "random" if state is not None else self.task.weights
-        build = lambda: networks.build(self.task.recipe.model, len(CRYSTAL_SYSTEMS), self.evaluation.pixels.shape[2], weights)  # noqa: E731
+        build = lambda: networks.build(
+            self.task.recipe.model, len(CRYSTAL_SYSTEMS), self.evaluation.pixels.shape[2], weights
+        )  # noqa: E731
         problem, network = None, None
         for turn in (True, False) if weights == "hub" else (None,):
             if problem is None and turn in (None, self.ranks.rank == 0):
@@ -260,7 +326,9 @@ class _Run:
                     network = build()
                 except RcError as error:
                     problem = error
-            problem = next((found for found in self.ranks.gather(problem) if found is not None), None)
+            problem = next(
+                (found for found in self.ranks.gather(problem) if found is not None), None
+            )
         if problem is not None:
             raise problem
         return network
@@ -268,17 +336,29 @@ class _Run:
     def _environment(self, found: list[SeedResult]) -> dict:
         import torch
 
-        device = torch.cuda.get_device_name(self.device) if self.device.type == "cuda" else _processor()
+        device = (
+            torch.cuda.get_device_name(self.device) if self.device.type == "cuda" else _processor()
+        )
         return {
-            "device": device, "processes": self.ranks.world, "threads": torch.get_num_threads(),
-            "cuda": torch.version.cuda or "", "seconds": {str(result.seed): round(result.seconds, 2) for result in found},
+            "device": device,
+            "processes": self.ranks.world,
+            "threads": torch.get_num_threads(),
+            "cuda": torch.version.cuda or "",
+            "seconds": {str(result.seed): round(result.seconds, 2) for result in found},
             "slurm_job": os.environ.get("SLURM_JOB_ID", ""),
         }
 
 
 def _result(seed: int, state: dict) -> SeedResult:
     curves = Curves(state["rate"].numpy(), state["loss"].numpy(), state["epochs"].numpy())
-    return SeedResult(seed, curves, {name: values.numpy() for name, values in state["logits"].items()}, state["network"], state["start"], state["seconds"])
+    return SeedResult(
+        seed,
+        curves,
+        {name: values.numpy() for name, values in state["logits"].items()},
+        state["network"],
+        state["start"],
+        state["seconds"],
+    )
 
 
 def _save(path: Path, state: dict) -> None:
@@ -296,13 +376,17 @@ def _load(path: Path) -> dict:
     try:
         return torch.load(path, map_location="cpu", weights_only=True)
     except Exception as error:
-        raise RcError(f"{path}: cannot be read ({type(error).__name__}): --overwrite starts anew") from error
+        raise RcError(
+            f"{path}: cannot be read ({type(error).__name__}): --overwrite starts anew"
+        ) from error
 
 
 def _processor() -> str:
     try:
         with open("/proc/cpuinfo", encoding="utf-8") as lines:
-            return next(line.partition(":")[2].strip() for line in lines if line.startswith("model name"))
+            return next(
+                line.partition(":")[2].strip() for line in lines if line.startswith("model name")
+            )
     except (OSError, StopIteration):
         return "CPU"
 
@@ -310,4 +394,6 @@ def _processor() -> str:
 def check_seeds(seeds: tuple[int, ...]) -> None:
     """Refuse seeds that are no small whole numbers, or given twice."""
     if len(set(seeds)) < len(seeds) or any(not 0 <= seed < 1 << 20 for seed in seeds):
-        raise UsageError(f"--seeds {','.join(map(str, seeds))}: give different whole numbers from 0 to {(1 << 20) - 1}")
+        raise UsageError(
+            f"--seeds {','.join(map(str, seeds))}: give different whole numbers from 0 to {(1 << 20) - 1}"
+        )

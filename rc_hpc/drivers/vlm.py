@@ -35,13 +35,19 @@ def query(args) -> int:
     setup_logging(args)
     logging.getLogger("asyncio").setLevel(logging.ERROR)
     endpoint = ENDPOINTS[args.provider]
-    parameters, price = parameters_of(args, endpoint), read_price(args.prices, args.model) if args.prices else None
+    parameters, price = (
+        parameters_of(args, endpoint),
+        read_price(args.prices, args.model) if args.prices else None,
+    )
     output = Output(args.output)
     _check(args, output)
     inputs = open_inputs(args, args.arms)
     questions = inputs.questions(args.arms)
     if inputs.left_out and not args.quiet:
-        print(f"rc_hpc: {inputs.left_out} structures of {args.source} cannot be used (their status says why) and are left out", file=sys.stderr)
+        print(
+            f"rc_hpc: {inputs.left_out} structures of {args.source} cannot be used (their status says why) and are left out",
+            file=sys.stderr,
+        )
     if args.dry_run:
         return _plan(args, questions, parameters, price, output)
     url = base_url(args, endpoint)
@@ -49,13 +55,20 @@ def query(args) -> int:
     if args.overwrite and (kept := set_aside(output.journal)):
         log.warning("the earlier replies are kept in %s", kept)
     with StopSignal() as stop:
-        tally = asyncio.run(_ask_all(args, endpoint, url, parameters, questions, identity, price, output, stop))
+        tally = asyncio.run(
+            _ask_all(args, endpoint, url, parameters, questions, identity, price, output, stop)
+        )
     if tally.problem is not None:
         raise tally.problem
     if tally.stopped:
-        print(f"{args.output}: stopped in good order after {tally.done} replies; the same command with --resume goes on", file=sys.stderr)
+        print(
+            f"{args.output}: stopped in good order after {tally.done} replies; the same command with --resume goes on",
+            file=sys.stderr,
+        )
         return Exit.CLEAN
-    arms = write_results(output, inputs, questions, args.arms, args.samples, parameters, identity, args.parser, price)
+    arms = write_results(
+        output, inputs, questions, args.arms, args.samples, parameters, identity, args.parser, price
+    )
     if not args.quiet:
         for arm, file in arms:
             print(describe(arm, file, output))
@@ -72,15 +85,27 @@ def parameters_of(args, endpoint: Endpoint) -> dict:
         No model, or a field twice.
     """
     if not args.model:
-        raise UsageError("name the model with --model, as the endpoint calls it (a local server lists them under /v1/models)")
+        raise UsageError(
+            "name the model with --model, as the endpoint calls it (a local server lists them under /v1/models)"
+        )
     if args.max_tokens and args.max_completion_tokens:
-        raise UsageError("--max-tokens and --max-completion-tokens are two names of one thing: give the one that the endpoint takes")
-    chosen = {"temperature": args.temperature, "max_tokens": args.max_tokens, "max_completion_tokens": args.max_completion_tokens}
-    found = {"model": args.model, **endpoint.defaults} | {name: value for name, value in chosen.items() if value is not None}
+        raise UsageError(
+            "--max-tokens and --max-completion-tokens are two names of one thing: give the one that the endpoint takes"
+        )
+    chosen = {
+        "temperature": args.temperature,
+        "max_tokens": args.max_tokens,
+        "max_completion_tokens": args.max_completion_tokens,
+    }
+    found = {"model": args.model, **endpoint.defaults} | {
+        name: value for name, value in chosen.items() if value is not None
+    }
     if args.reasoning is not None:
         found |= endpoint.reasoning(args.reasoning)
     if twice := (found.keys() | {"messages", "stream"}) & args.extra.keys():
-        raise UsageError(f"--extra sets {', '.join(sorted(twice))}, which has an option of its own or is not to be changed")
+        raise UsageError(
+            f"--extra sets {', '.join(sorted(twice))}, which has an option of its own or is not to be changed"
+        )
     return found | args.extra
 
 
@@ -94,7 +119,9 @@ def base_url(args, endpoint: Endpoint) -> str:
     """
     url = args.base_url or os.environ.get(endpoint.url_variable, "")
     if not url:
-        raise UsageError(f"whom to ask? give --base-url (http://127.0.0.1:8000/v1 for a local server) or set {endpoint.url_variable}")
+        raise UsageError(
+            f"whom to ask? give --base-url (http://127.0.0.1:8000/v1 for a local server) or set {endpoint.url_variable}"
+        )
     try:
         found = urlsplit(url)
         _ = found.port  # raises ValueError where it is none
@@ -104,7 +131,9 @@ def base_url(args, endpoint: Endpoint) -> str:
     if not usable:
         raise UsageError(f"--base-url {url}: give http:// or https://, a host, and usually /v1")
     if found.username or found.password or found.query:
-        raise UsageError("--base-url must not carry a password or a key: it is written into files; put the key into the variable that --api-key-env names")
+        raise UsageError(
+            "--base-url must not carry a password or a key: it is written into files; put the key into the variable that --api-key-env names"
+        )
     return url
 
 
@@ -126,14 +155,26 @@ def key_of(args, endpoint: Endpoint, url: str) -> str | None:
         raise UsageError(f"the key in ${name} holds characters that no key has: set it again")
     found = urlsplit(url)
     if key and not args.api_key_env and found.scheme == "http" and not is_loopback(found.hostname):
-        log.warning("%s is not encrypted: the key in $%s is not sent; --api-key-env %s sends it all the same", url, name, name)
+        log.warning(
+            "%s is not encrypted: the key in $%s is not sent; --api-key-env %s sends it all the same",
+            url,
+            name,
+            name,
+        )
         return None
     return key or None
 
 
 def identity_of(args, parameters: dict, inputs: Inputs) -> dict:
     """What replies of one journal have in common; structures, arms and samples may be added to it."""
-    return {"rc_hpc": rc_hpc.__version__, "provider": args.provider, "parameters": parameters, "prompt": args.prompt, "prompts": VERSION, "cell": inputs.cell}
+    return {
+        "rc_hpc": rc_hpc.__version__,
+        "provider": args.provider,
+        "parameters": parameters,
+        "prompt": args.prompt,
+        "prompts": VERSION,
+        "cell": inputs.cell,
+    }
 
 
 def _check(args, output: Output) -> None:
@@ -144,15 +185,23 @@ def _check(args, output: Output) -> None:
     if args.output.suffix not in (".h5", ".hdf5"):
         raise UsageError(f"-o {args.output}: its name must end in .h5 or .hdf5")
     if not args.output.parent.is_dir():
-        raise UsageError(f"no folder {args.output.parent} to write {args.output.name} into: make it, or name another file with -o")
-    given = [Path(path) for path in (args.source, args.pictures, args.structures) if path is not None]
+        raise UsageError(
+            f"no folder {args.output.parent} to write {args.output.name} into: make it, or name another file with -o"
+        )
+    given = [
+        Path(path) for path in (args.source, args.pictures, args.structures) if path is not None
+    ]
     if any(os.path.realpath(path) == os.path.realpath(args.output) for path in given):
         raise UsageError(f"-o {args.output} is read too: name another file")
     if output.path.exists() and not (args.resume or args.overwrite or args.dry_run):
-        raise UsageError(f"{output.path} exists: --resume completes it, --overwrite replaces it, -o names another file")
+        raise UsageError(
+            f"{output.path} exists: --resume completes it, --overwrite replaces it, -o names another file"
+        )
 
 
-async def _ask_all(args, endpoint, url, parameters, questions, identity, price, output: Output, stop: StopSignal):
+async def _ask_all(
+    args, endpoint, url, parameters, questions, identity, price, output: Output, stop: StopSignal
+):
     from rc_hpc.models.vlm.client import Client, Patience
     from rc_hpc.models.vlm.limiter import Budget, Limiter
     from rc_hpc.models.vlm.pool import Terms, run
@@ -162,17 +211,28 @@ async def _ask_all(args, endpoint, url, parameters, questions, identity, price, 
     try:
         left = left_to_ask(questions, args.samples, parameters, journal, args.retry_failed)
         total = sum(question.prompt is not None for question in questions) * args.samples
-        n_left = sum(1 for _ in left_to_ask(questions, args.samples, parameters, journal, args.retry_failed))
+        n_left = sum(
+            1 for _ in left_to_ask(questions, args.samples, parameters, journal, args.retry_failed)
+        )
         lost = len(journal.contents.lost)
         if lost and not args.quiet:
-            print(f"rc_hpc: {lost} requests were in flight when an earlier run died: they are asked again, and may have been billed", file=sys.stderr)
+            print(
+                f"rc_hpc: {lost} requests were in flight when an earlier run died: they are asked again, and may have been billed",
+                file=sys.stderr,
+            )
         limiter = Limiter(args.concurrency, requests=Budget(args.rpm), tokens=Budget(args.tpm))
-        patience = Patience(args.attempts, args.connect_timeout, args.read_timeout, wait_s=args.max_wait)
+        patience = Patience(
+            args.attempts, args.connect_timeout, args.read_timeout, wait_s=args.max_wait
+        )
         mode = "none" if args.quiet and args.progress == "auto" else args.progress
         with Progress(total, "replies", mode, initial=total - n_left) as progress:
             return await run(
-                left, args.concurrency, lambda halted: Client(endpoint, url, key, parameters, limiter, patience, halted),
-                journal, Terms(price, args.max_spend, args.grace), lambda: stop.requested,
+                left,
+                args.concurrency,
+                lambda halted: Client(endpoint, url, key, parameters, limiter, patience, halted),
+                journal,
+                Terms(price, args.max_spend, args.grace),
+                lambda: stop.requested,
                 lambda tally: progress.update(tally.done, tally.failed, _note(tally, price)),
             )
     finally:
@@ -180,30 +240,60 @@ async def _ask_all(args, endpoint, url, parameters, questions, identity, price, 
 
 
 def _note(tally, price: Price | None) -> str:
-    spent = f"{tally.spent:.4g} {price.currency if price else 'spent'}" if price or tally.spent else f"{tally.tokens_in + tally.tokens_out} tokens"
+    spent = (
+        f"{tally.spent:.4g} {price.currency if price else 'spent'}"
+        if price or tally.spent
+        else f"{tally.tokens_in + tally.tokens_out} tokens"
+    )
     return f"{spent}, {tally.limit} at once"
 
 
-def left_to_ask(questions: list[Question], samples: int, parameters: dict, journal: Journal, retry_failed: bool) -> Iterator[Request]:
+def left_to_ask(
+    questions: list[Question], samples: int, parameters: dict, journal: Journal, retry_failed: bool
+) -> Iterator[Request]:
     """Requests without a final record: what was given up is asked again, what was rejected only on demand."""
     again = {None, Outcome.gave_up} | ({Outcome.request_error} if retry_failed else set())
-    return (request for request in requests(questions, samples, parameters) if journal.outcome(request.key) in again)
+    return (
+        request
+        for request in requests(questions, samples, parameters)
+        if journal.outcome(request.key) in again
+    )
 
 
-def _plan(args, questions: list[Question], parameters: dict, price: Price | None, output: Output) -> int:
+def _plan(
+    args, questions: list[Question], parameters: dict, price: Price | None, output: Output
+) -> int:
     """Say what would be asked."""
-    known = read_journal(output.journal).places if output.journal.exists() and not args.overwrite else {}
+    known = (
+        read_journal(output.journal).places
+        if output.journal.exists() and not args.overwrite
+        else {}
+    )
     every = list(requests(questions, args.samples, parameters))
     left = [request.question for request in every if request.key not in known]
     given = sum(question.n_tokens for question in left)
-    got = len(left) * (parameters.get("max_tokens") or parameters.get("max_completion_tokens") or TYPICAL_REPLY)
+    got = len(left) * (
+        parameters.get("max_tokens") or parameters.get("max_completion_tokens") or TYPICAL_REPLY
+    )
     facts = {
-        "structures": len({question.id for question in questions}), "arms": ", ".join(args.arms), "samples of each": args.samples,
-        "requests": f"{len(left)}" + (f" (of {len(every)}; the others have replies in {output.journal})" if len(left) < len(every) else ""),
-        "pictures of a structure": max((len(question.pictures) for question in questions), default=0),
-        "bytes to send": f"{sum(question.n_bytes for question in left):,}", "tokens to send, roughly": f"{given:,}",
+        "structures": len({question.id for question in questions}),
+        "arms": ", ".join(args.arms),
+        "samples of each": args.samples,
+        "requests": f"{len(left)}"
+        + (
+            f" (of {len(every)}; the others have replies in {output.journal})"
+            if len(left) < len(every)
+            else ""
+        ),
+        "pictures of a structure": max(
+            (len(question.pictures) for question in questions), default=0
+        ),
+        "bytes to send": f"{sum(question.n_bytes for question in left):,}",
+        "tokens to send, roughly": f"{given:,}",
         "tokens to receive, at most roughly": f"{got:,}",
-        "cost, at most roughly": f"{price.of(given, got):.4g} {price.currency}" if price else "not known (give --prices)",
+        "cost, at most roughly": f"{price.of(given, got):.4g} {price.currency}"
+        if price
+        else "not known (give --prices)",
         "parameters": json.dumps(parameters),
     }
     nothing = sum(question.prompt is None for question in questions)
@@ -221,10 +311,16 @@ def describe(arm, file, output: Output) -> str:
         return f"{output.emitted}: atoms of {len(arm.rows)} structures; score them: python -m rc_hpc.ladder ... --emitted {output.emitted} --structures packed.h5 --table transplant"
     n, told = len(arm.rows), file.details
     alike, answered = told["parsers_agree"]
-    losses = ", ".join(f"{count} {name.replace('_', ' ')}" for name, count in told["outcomes"].items() if name != "answered" and count)
+    losses = ", ".join(
+        f"{count} {name.replace('_', ' ')}"
+        for name, count in told["outcomes"].items()
+        if name != "answered" and count
+    )
     return (
         f"{output.prediction(arm.name)}: {arm.name}, {file.n_correct}/{n} right"
         + (f", UNSCORED: {told['why_unscored']}" if told["why_unscored"] else "")
         + f"; of {n * arm.k} samples {answered} answered, {told['unparsed_samples']} of them not readable"
-        + (f", {losses}" if losses else "") + (f" (mostly: {failure})" if (failure := arm.commonest_failure()) else "") + f"; the parsers agree on {alike}/{answered}"
+        + (f", {losses}" if losses else "")
+        + (f" (mostly: {failure})" if (failure := arm.commonest_failure()) else "")
+        + f"; the parsers agree on {alike}/{answered}"
     )

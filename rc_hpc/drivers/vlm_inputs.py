@@ -70,11 +70,22 @@ def read_records(path: Path) -> list[Subject]:
         try:
             entry = json.loads(line)
             id_, truth = entry["material_id"], entry["crystal_system"]
-            subject = Subject(id_, truth, entry.get("question"), tuple(entry["images"]) if "images" in entry else None)
+            subject = Subject(
+                id_,
+                truth,
+                entry.get("question"),
+                tuple(entry["images"]) if "images" in entry else None,
+            )
         except (ValueError, KeyError, TypeError) as error:
-            raise RcError(f"{path}: line {number}: {type(error).__name__} {error}; give JSON lines with material_id and crystal_system") from error
+            raise RcError(
+                f"{path}: line {number}: {type(error).__name__} {error}; give JSON lines with material_id and crystal_system"
+            ) from error
         if truth not in CRYSTAL_SYSTEMS or not isinstance(id_, str) or id_ in found:
-            reason = f"{id_} is there twice" if id_ in found else f"crystal_system is {truth!r}, none of {', '.join(CRYSTAL_SYSTEMS)}"
+            reason = (
+                f"{id_} is there twice"
+                if id_ in found
+                else f"crystal_system is {truth!r}, none of {', '.join(CRYSTAL_SYSTEMS)}"
+            )
             raise RcError(f"{path}: line {number}: {reason}")
         found[id_] = subject
     if not found:
@@ -89,19 +100,45 @@ class Cells:
         self.path = Path(path)
         with PackedReader(path) as packed:
             self.content_hash = str(packed.attrs["content_hash"])
-            read = {name: packed.read(f"structures/{name}") for name in ("id", "duplicate", "status", "formula", "lattice", "lattice_stored", "crystal_system", "crystal_system_conventional")}
+            read = {
+                name: packed.read(f"structures/{name}")
+                for name in (
+                    "id",
+                    "duplicate",
+                    "status",
+                    "formula",
+                    "lattice",
+                    "lattice_stored",
+                    "crystal_system",
+                    "crystal_system_conventional",
+                )
+            }
             self._atoms = {
-                "conventional": (packed.offsets("atoms"), packed.read("atoms/number"), packed.read("atoms/position")),
-                "stored": (packed.offsets("stored_atoms"), packed.read("stored_atoms/number"), packed.read("stored_atoms/frac")),
+                "conventional": (
+                    packed.offsets("atoms"),
+                    packed.read("atoms/number"),
+                    packed.read("atoms/position"),
+                ),
+                "stored": (
+                    packed.offsets("stored_atoms"),
+                    packed.read("stored_atoms/number"),
+                    packed.read("stored_atoms/frac"),
+                ),
             }
         self._columns = read
         self.rows = {id_: row for row, id_ in enumerate(read["id"]) if not read["duplicate"][row]}
 
     def subjects(self, truth: str) -> tuple[list[Subject], int]:
         """Usable structures with their labels, and how many are left out: unreadable ones, or without a label."""
-        codes = self._columns[{"stored": "crystal_system", "conventional": "crystal_system_conventional"}[truth]]
+        codes = self._columns[
+            {"stored": "crystal_system", "conventional": "crystal_system_conventional"}[truth]
+        ]
         status = self._columns["status"]
-        found = [Subject(id_, CRYSTAL_SYSTEMS[codes[row] - 1]) for id_, row in self.rows.items() if status[row] == Status.ok and codes[row]]
+        found = [
+            Subject(id_, CRYSTAL_SYSTEMS[codes[row] - 1])
+            for id_, row in self.rows.items()
+            if status[row] == Status.ok and codes[row]
+        ]
         return found, len(self.rows) - len(found)
 
     def row(self, id_: str) -> int:
@@ -110,7 +147,9 @@ class Cells:
         if row is None:
             raise RcError(f"{self.path}: {id_} is not in it; pack it as well")
         if self._columns["status"][row] != Status.ok:
-            raise RcError(f"{self.path}: {id_} has status {Status(self._columns['status'][row]).name} and no cell; leave it out with --ids")
+            raise RcError(
+                f"{self.path}: {id_} has status {Status(self._columns['status'][row]).name} and no cell; leave it out with --ids"
+            )
         return row
 
     def formula(self, id_: str) -> str:
@@ -119,7 +158,9 @@ class Cells:
 
     def lattice(self, id_: str, cell: str = "conventional") -> np.ndarray:
         """Lattice vectors (3, 3) of the `stored` or the `conventional` cell, Å."""
-        return self._columns["lattice" if cell == "conventional" else "lattice_stored"][self.row(id_)]
+        return self._columns["lattice" if cell == "conventional" else "lattice_stored"][
+            self.row(id_)
+        ]
 
     def symbols(self, id_: str, cell: str = "conventional") -> list[str]:
         """Element symbols of the atoms."""
@@ -134,7 +175,11 @@ class Cells:
         offsets, _, values = self._atoms[cell]
         row = self.row(id_)
         values = values[offsets[row] : offsets[row + 1]]
-        return values if cell == "stored" else wrapped(np.linalg.solve(self.lattice(id_).T, values.T).T)
+        return (
+            values
+            if cell == "stored"
+            else wrapped(np.linalg.solve(self.lattice(id_).T, values.T).T)
+        )
 
     def text(self, id_: str, cell: str) -> str:
         """The whole cell as text."""
@@ -148,13 +193,21 @@ class Manifest:
         self.path, folder = Path(path), picture_folder(path)
         with open_ours(path, "renders") as h5:
             ids = read_rows(h5["structures/id"])
-            columns = {name: read_rows(h5[f"pictures/{name}"]) for name in ("structure", "view", "file", "bytes", "sha256", "size", "convention")}
+            columns = {
+                name: read_rows(h5[f"pictures/{name}"])
+                for name in ("structure", "view", "file", "bytes", "sha256", "size", "convention")
+            }
             self.views = tuple(read_rows(h5["protocol/view"]))
             self.tiling = tuple(int(n) for n in h5["protocol/tiling"][()])
         self.convention = str(columns["convention"][0]) if len(columns["convention"]) else "C1"
         self._found: dict[str, list[tuple[int, Picture]]] = {}
-        for row, view, file, size, digest, width in zip(*(columns[name] for name in ("structure", "view", "file", "bytes", "sha256", "size")), strict=True):
-            self._found.setdefault(ids[row], []).append((int(view), Picture(folder / file, digest, int(size), int(width) ** 2)))
+        for row, view, file, size, digest, width in zip(
+            *(columns[name] for name in ("structure", "view", "file", "bytes", "sha256", "size")),
+            strict=True,
+        ):
+            self._found.setdefault(ids[row], []).append(
+                (int(view), Picture(folder / file, digest, int(size), int(width) ** 2))
+            )
 
     def pictures(self, id_: str) -> tuple[Picture, ...]:
         """All pictures of a structure.
@@ -167,10 +220,14 @@ class Manifest:
         found = sorted(self._found.get(id_, ()), key=lambda entry: entry[0])
         pictures = tuple(picture for _, picture in found)
         if len(pictures) != len(self.views):
-            raise RcError(f"{self.path}: {id_} has {len(pictures)} of {len(self.views)} pictures: draw it (python -m rc_hpc.render), or leave it out with --ids")
+            raise RcError(
+                f"{self.path}: {id_} has {len(pictures)} of {len(self.views)} pictures: draw it (python -m rc_hpc.render), or leave it out with --ids"
+            )
         for picture in pictures:
             if not picture.path.is_file():
-                raise RcError(f"{picture.path}: the picture of {id_} is missing: draw the pictures again (python -m rc_hpc.render --overwrite)")
+                raise RcError(
+                    f"{picture.path}: the picture of {id_} is missing: draw the pictures again (python -m rc_hpc.render --overwrite)"
+                )
         return pictures
 
 
@@ -183,15 +240,23 @@ def own_pictures(subject: Subject, root: Path) -> tuple[Picture, ...]:
         It names none, or one cannot be read.
     """
     if not subject.images:
-        raise RcError(f"{subject.id}: its record names no pictures: give a render manifest with --pictures")
+        raise RcError(
+            f"{subject.id}: its record names no pictures: give a render manifest with --pictures"
+        )
     found = []
     for name in subject.images:
         path = root / name
         try:
             data = path.read_bytes()
         except OSError as error:
-            raise RcError(f"{path}: the picture of {subject.id} cannot be read ({error.strerror}): name its folder with --image-root, or a manifest with --pictures") from error
-        width, height = (int.from_bytes(data[i : i + 4], "big") for i in (16, 20)) if data.startswith(b"\x89PNG") else (768, 768)
+            raise RcError(
+                f"{path}: the picture of {subject.id} cannot be read ({error.strerror}): name its folder with --image-root, or a manifest with --pictures"
+            ) from error
+        width, height = (
+            (int.from_bytes(data[i : i + 4], "big") for i in (16, 20))
+            if data.startswith(b"\x89PNG")
+            else (768, 768)
+        )
         found.append(Picture(path, hashlib.sha256(data).hexdigest(), len(data), width * height))
     return tuple(found)
 
@@ -249,10 +314,16 @@ class Inputs:
         """
         pictures: tuple[Picture, ...] = ()
         if arm in WITH_PICTURES:
-            pictures = self.manifest.pictures(subject.id) if self.manifest is not None else own_pictures(subject, self.image_root)
+            pictures = (
+                self.manifest.pictures(subject.id)
+                if self.manifest is not None
+                else own_pictures(subject, self.image_root)
+            )
         if self.own and subject.question and self._fits(subject, arm):
             return Question(subject.id, arm, subject.question, OWN, pictures)
-        return Question(subject.id, arm, self._text(subject.id, arm, len(pictures)), VERSION, pictures)
+        return Question(
+            subject.id, arm, self._text(subject.id, arm, len(pictures)), VERSION, pictures
+        )
 
     def _fits(self, subject: Subject, arm: str) -> bool:
         """A question that comes without pictures holds coordinates; any other is about pictures, or stands without them as the control."""
@@ -262,35 +333,72 @@ class Inputs:
         if arm == "question-only":
             return prompt(arm)
         if arm in WITH_PICTURES:
-            views, tiling = (self.manifest.views, self.manifest.tiling) if self.manifest is not None else ((), (1, 1, 1))
+            views, tiling = (
+                (self.manifest.views, self.manifest.tiling)
+                if self.manifest is not None
+                else ((), (1, 1, 1))
+            )
             values = {
-                "n_pictures": str(n_pictures), "views": f": {', '.join(view.replace('_', ' ') for view in views)}" if views else "",
-                "outline": "one conventional unit cell" if tiling == (1, 1, 1) else f"a block of {' x '.join(map(str, tiling))} conventional unit cells",
+                "n_pictures": str(n_pictures),
+                "views": f": {', '.join(view.replace('_', ' ') for view in views)}"
+                if views
+                else "",
+                "outline": "one conventional unit cell"
+                if tiling == (1, 1, 1)
+                else f"a block of {' x '.join(map(str, tiling))} conventional unit cells",
             }
-            return prompt(arm, **values, **({"legend": self._legend(id_)} if arm == "extraction" else {}))
+            return prompt(
+                arm, **values, **({"legend": self._legend(id_)} if arm == "extraction" else {})
+            )
         if arm == "formula-only":
             return prompt(arm, formula=self._cells().formula(id_))
         if arm == "coordinates":
-            hint = "" if self.cell == "conventional" else ", and the cell may be a primitive one of a centred lattice"
-            return prompt(arm, geometry=self._cells().text(id_, self.cell), cell={"conventional": "conventional", "stored": "given"}[self.cell], primitive=hint)
+            hint = (
+                ""
+                if self.cell == "conventional"
+                else ", and the cell may be a primitive one of a centred lattice"
+            )
+            return prompt(
+                arm,
+                geometry=self._cells().text(id_, self.cell),
+                cell={"conventional": "conventional", "stored": "given"}[self.cell],
+                primitive=hint,
+            )
         if id_ not in self.emitted:
-            raise RcError(f"--emitted: {id_} is not in it; extract its atoms as well, or leave it out with --ids")
+            raise RcError(
+                f"--emitted: {id_} is not in it; extract its atoms as well, or leave it out with --ids"
+            )
         atoms = self.emitted[id_]
         if not atoms:
             return None
-        return prompt(arm, geometry=geometry_text(self._cells().lattice(id_), [atom[0] for atom in atoms], [atom[1:] for atom in atoms]))
+        return prompt(
+            arm,
+            geometry=geometry_text(
+                self._cells().lattice(id_),
+                [atom[0] for atom in atoms],
+                [atom[1:] for atom in atoms],
+            ),
+        )
 
     def _cells(self) -> Cells:
         if self.cells is None:
-            raise UsageError("this arm needs the structures: give a packed file as SOURCE or with --structures")
+            raise UsageError(
+                "this arm needs the structures: give a packed file as SOURCE or with --structures"
+            )
         return self.cells
 
     def _legend(self, id_: str) -> str:
         from ase.data import atomic_numbers
         from ase.data.colors import jmol_colors
 
-        shades = {symbol: jmol_colors[min(atomic_numbers[symbol], len(jmol_colors) - 1)] for symbol in dict.fromkeys(self._cells().symbols(id_))}
-        return ", ".join(f"{symbol} #{''.join(f'{round(255 * part):02x}' for part in shade)}" for symbol, shade in shades.items())
+        shades = {
+            symbol: jmol_colors[min(atomic_numbers[symbol], len(jmol_colors) - 1)]
+            for symbol in dict.fromkeys(self._cells().symbols(id_))
+        }
+        return ", ".join(
+            f"{symbol} #{''.join(f'{round(255 * part):02x}' for part in shade)}"
+            for symbol, shade in shades.items()
+        )
 
 
 def open_inputs(args, arms: Iterable[str]) -> Inputs:
@@ -308,11 +416,15 @@ def open_inputs(args, arms: Iterable[str]) -> Inputs:
             raise UsageError("--structures is for records in JSON lines: SOURCE is packed already")
         packed = source
     cells = Cells(packed) if packed is not None else None
-    subjects, left_out = cells.subjects(args.truth) if source == packed else (read_records(source), 0)
+    subjects, left_out = (
+        cells.subjects(args.truth) if source == packed else (read_records(source), 0)
+    )
     if args.ids is not None:
         wanted = set(read_ids(args.ids))
         if missing := wanted - {subject.id for subject in subjects}:
-            raise UsageError(f"--ids {args.ids}: {len(missing)} of {len(wanted)} are not among the usable structures of {source}: {', '.join(sorted(missing)[:5])}")
+            raise UsageError(
+                f"--ids {args.ids}: {len(missing)} of {len(wanted)} are not among the usable structures of {source}: {', '.join(sorted(missing)[:5])}"
+            )
         subjects = [subject for subject in subjects if subject.id in wanted]
     if args.limit is not None:
         chosen = set(scattered([subject.id for subject in subjects])[: args.limit])
@@ -320,12 +432,25 @@ def open_inputs(args, arms: Iterable[str]) -> Inputs:
     if not subjects:
         raise RcError(f"{source}: no structure to ask about")
     if "answer-from-text" in arms and args.emitted is None:
-        raise UsageError("the arm answer-from-text needs --emitted: the atoms that the arm extraction wrote")
-    own_coordinates = "coordinates" in arms and args.prompt == "own" and any(s.question and s.images == () for s in subjects)
+        raise UsageError(
+            "the arm answer-from-text needs --emitted: the atoms that the arm extraction wrote"
+        )
+    own_coordinates = (
+        "coordinates" in arms
+        and args.prompt == "own"
+        and any(s.question and s.images == () for s in subjects)
+    )
     if own_coordinates and args.cell is None:
-        raise UsageError(f"the questions in {source} hold coordinates: say of which cell with --cell stored or --cell conventional")
+        raise UsageError(
+            f"the questions in {source} hold coordinates: say of which cell with --cell stored or --cell conventional"
+        )
     return Inputs(
-        subjects, left_out, cells, Manifest(args.pictures) if args.pictures is not None else None,
-        read_extractions(args.emitted) if args.emitted is not None else None, args.cell or "conventional", args.prompt == "own",
+        subjects,
+        left_out,
+        cells,
+        Manifest(args.pictures) if args.pictures is not None else None,
+        read_extractions(args.emitted) if args.emitted is not None else None,
+        args.cell or "conventional",
+        args.prompt == "own",
         args.image_root or source.parent,
     )

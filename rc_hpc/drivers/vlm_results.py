@@ -47,7 +47,15 @@ class Output:
 
 
 def write_results(
-    output: Output, inputs: Inputs, questions: Sequence[Question], arms: Sequence[str], k: int, parameters: dict, identity: dict, parser: str, price: Price | None,
+    output: Output,
+    inputs: Inputs,
+    questions: Sequence[Question],
+    arms: Sequence[str],
+    k: int,
+    parameters: dict,
+    identity: dict,
+    parser: str,
+    price: Price | None,
 ) -> list[tuple[Arm, PredictionFile | None]]:
     """Write all files of a finished run.
 
@@ -62,33 +70,80 @@ def write_results(
         The journal lacks a request, or a file cannot be written.
     """
     by_key = {(question.id, question.arm): question for question in questions}
-    records, tables, found = Records(output.journal), {table: {column.path: [] for column in columns} for table, columns in COLUMNS.items()}, []
+    records, tables, found = (
+        Records(output.journal),
+        {table: {column.path: [] for column in columns} for table, columns in COLUMNS.items()},
+        [],
+    )
     for row, subject in enumerate(inputs.subjects):
-        _add(tables["structures"], id=subject.id, truth=_CODES[subject.truth], formula=inputs.formula(subject.id))
+        _add(
+            tables["structures"],
+            id=subject.id,
+            truth=_CODES[subject.truth],
+            formula=inputs.formula(subject.id),
+        )
         for arm in arms:
             question = by_key[subject.id, arm]
             pictures = " ".join(picture.sha256 for picture in question.pictures)
-            _add(tables["questions"], structure=row, arm=ARMS.index(arm), prompt=question.prompt or "", prompt_version=question.prompt_version, pictures=pictures)
+            _add(
+                tables["questions"],
+                structure=row,
+                arm=ARMS.index(arm),
+                prompt=question.prompt or "",
+                prompt_version=question.prompt_version,
+                pictures=pictures,
+            )
     for arm in arms:
         rows = []
         for row, subject in enumerate(inputs.subjects):
             question = by_key[subject.id, arm]
-            keys = [""] * k if question.prompt is None else [request_key(question, sample, parameters) for sample in range(k)]
+            keys = (
+                [""] * k
+                if question.prompt is None
+                else [request_key(question, sample, parameters) for sample in range(k)]
+            )
             samples = []
             for number, record in enumerate(records.read(keys)):
                 if record is None and question.prompt is not None:
-                    raise RcError(f"{output.journal}: sample {number} of {subject.id} in arm {arm} is missing: go on with --resume")
+                    raise RcError(
+                        f"{output.journal}: sample {number} of {subject.id} in arm {arm} is missing: go on with --resume"
+                    )
                 samples.append(_sample(tables["samples"], row, arm, number, record, price))
             rows.append(Row(subject.id, subject.truth, tuple(samples)))
-        drawn = arm in WITH_PICTURES and inputs.manifest is not None and inputs.manifest.convention != "C1"
-        found.append(Arm(arm, _cell(arm, inputs.cell), parameters["model"], k, tuple(rows), inputs.manifest.convention if drawn else ""))
-    details = {"prompts": sorted({question.prompt_version for question in questions}), "parameters": parameters, "provider": identity["provider"]}
-    written = [(arm, None if arm.name == "extraction" else arm.predictions(parser, details)) for arm in found]
+        drawn = (
+            arm in WITH_PICTURES
+            and inputs.manifest is not None
+            and inputs.manifest.convention != "C1"
+        )
+        found.append(
+            Arm(
+                arm,
+                _cell(arm, inputs.cell),
+                parameters["model"],
+                k,
+                tuple(rows),
+                inputs.manifest.convention if drawn else "",
+            )
+        )
+    details = {
+        "prompts": sorted({question.prompt_version for question in questions}),
+        "parameters": parameters,
+        "provider": identity["provider"],
+    }
+    written = [
+        (arm, None if arm.name == "extraction" else arm.predictions(parser, details))
+        for arm in found
+    ]
     for arm, file in written:
         _count(tables, arm, file)
     attributes = {
-        "model": parameters["model"], "parser": parser, "ties": "first", "currency": price.currency if price else "USD", "options": json.dumps(identity, sort_keys=True),
-        "left_out": inputs.left_out, "requests_lost_in_flight": len(records.contents.lost),
+        "model": parameters["model"],
+        "parser": parser,
+        "ties": "first",
+        "currency": price.currency if price else "USD",
+        "options": json.dumps(identity, sort_keys=True),
+        "left_out": inputs.left_out,
+        "requests_lost_in_flight": len(records.contents.lost),
     }
     write_answers(output.path, tables, {}, attributes)
     _write_files(output, written)
@@ -129,14 +184,34 @@ def stored_predictions(path: Path, parser: str | None = None) -> list[Prediction
             continue
         texts: dict[int, dict[int, Sample]] = {}
         for at in np.flatnonzero(samples["arm"] == code):
-            texts.setdefault(int(samples["structure"][at]), {})[int(samples["sample"][at])] = Sample(Outcome(int(samples["outcome"][at])), samples["text"][at])
+            texts.setdefault(int(samples["structure"][at]), {})[int(samples["sample"][at])] = (
+                Sample(Outcome(int(samples["outcome"][at])), samples["text"][at])
+            )
         rows = tuple(
             Row(id_, CRYSTAL_SYSTEMS[truth - 1], tuple(texts[row][sample] for sample in range(k)))
-            for row, (id_, truth) in enumerate(zip(structures["id"], structures["truth"].tolist(), strict=True))
+            for row, (id_, truth) in enumerate(
+                zip(structures["id"], structures["truth"].tolist(), strict=True)
+            )
         )
-        arm = Arm(name, tables["arms"]["cell"][number], str(attributes["model"]), k, rows, tables["arms"]["convention"][number])
-        versions = sorted(set(tables["questions"]["prompt_version"][tables["questions"]["arm"] == code]))
-        file = arm.predictions(parser, {"prompts": versions, "parameters": options["parameters"], "provider": options["provider"]})
+        arm = Arm(
+            name,
+            tables["arms"]["cell"][number],
+            str(attributes["model"]),
+            k,
+            rows,
+            tables["arms"]["convention"][number],
+        )
+        versions = sorted(
+            set(tables["questions"]["prompt_version"][tables["questions"]["arm"] == code])
+        )
+        file = arm.predictions(
+            parser,
+            {
+                "prompts": versions,
+                "parameters": options["parameters"],
+                "provider": options["provider"],
+            },
+        )
         found.append(replace(file, source=f"{path} ({name})"))
     return found
 
@@ -149,26 +224,71 @@ def parse_again(args) -> int:
         path = args.output / f"{file.arm}.json"
         write_whole(path, to_json(file).encode())
         alike, answered = file.details["parsers_agree"]
-        print(f"{path}: {file.arm} read by {args.parser}, {file.n_correct}/{len(file.predictions)} right; the parsers agree on {alike}/{answered}")
+        print(
+            f"{path}: {file.arm} read by {args.parser}, {file.n_correct}/{len(file.predictions)} right; the parsers agree on {alike}/{answered}"
+        )
     return Exit.CLEAN
 
 
 def _cell(arm: str, chosen: str) -> str:
-    return chosen if arm == "coordinates" else "none" if arm in ("question-only", "formula-only") else "conventional"
+    return (
+        chosen
+        if arm == "coordinates"
+        else "none"
+        if arm in ("question-only", "formula-only")
+        else "conventional"
+    )
 
 
-def _sample(table: dict, row: int, arm: str, number: int, record: dict | None, price: Price | None) -> Sample:
+def _sample(
+    table: dict, row: int, arm: str, number: int, record: dict | None, price: Price | None
+) -> Sample:
     """Enter one sample into the table."""
     if record is None:
-        record = {"key": "", "outcome": Outcome.not_asked.name, "text": "", "usage": None, "attempts": [], "message": "no atoms were emitted for this structure"}
+        record = {
+            "key": "",
+            "outcome": Outcome.not_asked.name,
+            "text": "",
+            "usage": None,
+            "attempts": [],
+            "message": "no atoms were emitted for this structure",
+        }
     sample = Sample(Outcome[record["outcome"]], record["text"], record.get("message") or "")
     readings, usage = sample.readings, record["usage"]
-    numbers = {"tokens_in": tokens_in(usage), "tokens_out": tokens_out(usage), "tokens_reasoning": reasoning_tokens(usage), "cost": cost(usage, price), "seconds": record.get("seconds")}
-    texts = {name: record.get(name) or "" for name in ("key", "text", "finish_reason", "model", "provider", "reply_id", "started", "ended", "message", "reasoning")}
+    numbers = {
+        "tokens_in": tokens_in(usage),
+        "tokens_out": tokens_out(usage),
+        "tokens_reasoning": reasoning_tokens(usage),
+        "cost": cost(usage, price),
+        "seconds": record.get("seconds"),
+    }
+    texts = {
+        name: record.get(name) or ""
+        for name in (
+            "key",
+            "text",
+            "finish_reason",
+            "model",
+            "provider",
+            "reply_id",
+            "started",
+            "ended",
+            "message",
+            "reasoning",
+        )
+    }
     _add(
-        table, structure=row, arm=ARMS.index(arm), sample=number, outcome=sample.outcome, answer_line=_CODES[readings["answer-line"]],
-        last_mention=_CODES[readings["last-mention"]], n_attempts=len(record["attempts"]), attempts=json.dumps(record["attempts"]),
-        **texts, **{name: np.nan if value is None else value for name, value in numbers.items()},
+        table,
+        structure=row,
+        arm=ARMS.index(arm),
+        sample=number,
+        outcome=sample.outcome,
+        answer_line=_CODES[readings["answer-line"]],
+        last_mention=_CODES[readings["last-mention"]],
+        n_attempts=len(record["attempts"]),
+        attempts=json.dumps(record["attempts"]),
+        **texts,
+        **{name: np.nan if value is None else value for name, value in numbers.items()},
     )
     return sample
 
@@ -179,20 +299,51 @@ def _count(tables: dict, arm: Arm, file: PredictionFile | None) -> None:
     failed = arm.count(Outcome.request_error, Outcome.gave_up)
     alike, answered = arm.agreement()
     counts = {
-        "arm": code, "cell": arm.cell, "convention": arm.convention, "k": arm.k, "n": n, "n_failed": failed, "n_refused": arm.count(Outcome.refused),
-        "n_empty_by_length": arm.count(Outcome.empty_by_length), "failed_rate": failed / (n * arm.k), "n_parsers_agree": alike, "n_answered": answered,
+        "arm": code,
+        "cell": arm.cell,
+        "convention": arm.convention,
+        "k": arm.k,
+        "n": n,
+        "n_failed": failed,
+        "n_refused": arm.count(Outcome.refused),
+        "n_empty_by_length": arm.count(Outcome.empty_by_length),
+        "failed_rate": failed / (n * arm.k),
+        "n_parsers_agree": alike,
+        "n_answered": answered,
     }
     if file is None:
-        told = {"n_correct": 0, "expected_correct": np.nan, "n_tied": 0, "n_unparsed": 0, "lost_rate": np.nan, "unanswered_rate": np.nan, "scored": False, "why_unscored": "extraction"}
+        told = {
+            "n_correct": 0,
+            "expected_correct": np.nan,
+            "n_tied": 0,
+            "n_unparsed": 0,
+            "lost_rate": np.nan,
+            "unanswered_rate": np.nan,
+            "scored": False,
+            "why_unscored": "extraction",
+        }
     else:
         told = {
-            "n_correct": file.n_correct, "expected_correct": file.details["expected_correct"], "n_tied": file.details["tied_structures"],
-            "n_unparsed": file.details["unparsed_samples"], "lost_rate": file.losses.lost_sample_rate, "unanswered_rate": file.losses.unanswered_rate,
-            "scored": file.scored, "why_unscored": file.details["why_unscored"],
+            "n_correct": file.n_correct,
+            "expected_correct": file.details["expected_correct"],
+            "n_tied": file.details["tied_structures"],
+            "n_unparsed": file.details["unparsed_samples"],
+            "lost_rate": file.losses.lost_sample_rate,
+            "unanswered_rate": file.losses.unanswered_rate,
+            "scored": file.scored,
+            "why_unscored": file.details["why_unscored"],
         }
         for row, p in enumerate(file.predictions):
             votes = [p.votes.get(system, 0) for system in CRYSTAL_SYSTEMS]
-            _add(tables["predictions"], structure=row, arm=code, prediction=_CODES[p.pred], votes=votes, correct=p.correct, expected=score(p.votes, p.truth, "expected"))
+            _add(
+                tables["predictions"],
+                structure=row,
+                arm=code,
+                prediction=_CODES[p.pred],
+                votes=votes,
+                correct=p.correct,
+                expected=score(p.votes, p.truth, "expected"),
+            )
     _add(tables["arms"], **counts, **told)
 
 

@@ -37,7 +37,10 @@ def warm_noise() -> None:
     """Run the kernels of a noise sweep once."""
     from rc_hpc.oracle.noise import NoiseReading, NoisyOracle
 
-    numbers, positions = np.array([1, 1, 2]), np.array([[0.0, 0.0, 0.0], [2.0, 0.0, 1.0], [1.0, 2.0, 0.0]])
+    numbers, positions = (
+        np.array([1, 1, 2]),
+        np.array([[0.0, 0.0, 0.0], [2.0, 0.0, 1.0], [1.0, 2.0, 0.0]]),
+    )
     for estimator in ESTIMATORS[:2]:
         oracle = NoisyOracle(load_protocol("frozen"), NoiseReading(estimator=estimator))
         screen = np.stack([(positions @ rotation)[:, :2] for rotation in oracle.rotations])
@@ -58,5 +61,12 @@ def warm_occlusion() -> None:
 
     protocol = load_protocol("frozen", (2, 1, 1))
     options = OcclusionOptions(
-        protocol.identity(), ((0, 1),), conditions=("O2",), verifications=("covered", "excused"), rules=OCCLUSION_RULES)
-    OcclusionOracle(protocol, options).run(PackedCell("", 3 * np.eye(3), np.zeros((1, 3)), np.array([29]), 221, 221, np.inf))
+        protocol.identity(),
+        ((0, 1),),
+        conditions=("O2",),
+        verifications=("covered", "excused"),
+        rules=OCCLUSION_RULES,
+    )
+    OcclusionOracle(protocol, options).run(
+        PackedCell("", 3 * np.eye(3), np.zeros((1, 3)), np.array([29]), 221, 221, np.inf)
+    )

@@ -12,7 +12,9 @@ from rc_hpc.constants import CENSUS_ZERO
 REACH = 3
 
 
-def aligned_vectors(lattice, directions, reach: int = REACH, zero: float = CENSUS_ZERO) -> np.ndarray:
+def aligned_vectors(
+    lattice, directions, reach: int = REACH, zero: float = CENSUS_ZERO
+) -> np.ndarray:
     """Shortest lattice vector along each camera's line.
 
     Parameters
@@ -32,7 +34,9 @@ def aligned_vectors(lattice, directions, reach: int = REACH, zero: float = CENSU
         Coefficients, the first that is not 0 positive; 0, 0, 0 where there is no such vector.
     """
     every = np.array(list(itertools.product(range(-reach, reach + 1), repeat=3)), np.int8)
-    every = every[len(every) // 2 + 1:]  # each line once: the first coefficient that is not 0 is positive
+    every = every[
+        len(every) // 2 + 1 :
+    ]  # each line once: the first coefficient that is not 0 is positive
     vectors = every @ np.asarray(lattice, float)
     found = np.zeros((len(directions), 3), np.int8)
     for v, direction in enumerate(np.asarray(directions, float)):

@@ -61,26 +61,42 @@ class CameraSet:
         """The cameras as a protocol file has them; directions have `DIGITS` digits."""
         kept = [{"name": name, "rotation": BUILT_IN["frozen"][name]} for name in self.kept]
         free = [[float(x) for x in np.round(direction, DIGITS) + 0.0] for direction in self.free]
-        return kept + [{"name": f"free{k}", "direction": direction} for k, direction in enumerate(free, 1)]
+        return kept + [
+            {"name": f"free{k}", "direction": direction} for k, direction in enumerate(free, 1)
+        ]
 
     def protocol(self, name: str) -> Protocol:
         """The protocol that `toml_of` of `cameras` describes."""
         cameras = self.cameras()
         rotations = [
-            rotation_from_string(camera["rotation"]) if "rotation" in camera else rotation_from_direction(camera["direction"]) for camera in cameras]
+            rotation_from_string(camera["rotation"])
+            if "rotation" in camera
+            else rotation_from_direction(camera["direction"])
+            for camera in cameras
+        ]
         return Protocol(name, tuple(camera["name"] for camera in cameras), np.array(rotations))
 
 
 def kept_directions(kept: Sequence[str]) -> np.ndarray:
     """View directions of cameras of the protocol frozen, (k, 3)."""
-    return np.array([rotation_from_string(BUILT_IN["frozen"][name])[:, 2] for name in kept]).reshape(-1, 3)
+    return np.array(
+        [rotation_from_string(BUILT_IN["frozen"][name])[:, 2] for name in kept]
+    ).reshape(-1, 3)
 
 
 def toml_of(name: str, cameras: Sequence[dict], about: Sequence[str] = ()) -> str:
     """A protocol file of cameras as `CameraSet.cameras` gives them; `about` become comments."""
     lines = [*(f"# {line}" for line in about), f"name = {json.dumps(name)}"]
     for camera in cameras:
-        lines += ["", "[[camera]]", *(f"{key} = {json.dumps(camera[key])}" for key in ("name", "rotation", "direction") if key in camera)]
+        lines += [
+            "",
+            "[[camera]]",
+            *(
+                f"{key} = {json.dumps(camera[key])}"
+                for key in ("name", "rotation", "direction")
+                if key in camera
+            ),
+        ]
     return "\n".join(lines) + "\n"
 
 
@@ -101,7 +117,9 @@ def geometric_cost(directions) -> np.ndarray:
     first, second = np.triu_indices(n_views, 1)
     free = 1.0 - np.abs(np.sum(d[..., first, :] * d[..., second, :], axis=-1))
     with np.errstate(divide="ignore"):
-        return 1.0 / np.maximum(smallest, 0.0) + PAIR_WEIGHT * np.mean(1.0 / np.maximum(free, 0.0), axis=-1)
+        return 1.0 / np.maximum(smallest, 0.0) + PAIR_WEIGHT * np.mean(
+            1.0 / np.maximum(free, 0.0), axis=-1
+        )
 
 
 def half_sphere(n: int) -> np.ndarray:
@@ -123,7 +141,9 @@ def exchanged(kept: Sequence[str], n_views: int, rng: np.random.Generator) -> Ca
     turn = Rotation.random(random_state=rng).as_matrix()
     grid = half_sphere(GRID) @ turn
     fixed = kept_directions(kept)
-    directions = np.concatenate((fixed, grid[rng.choice(GRID, n_views - len(fixed), replace=False)]))
+    directions = np.concatenate(
+        (fixed, grid[rng.choice(GRID, n_views - len(fixed), replace=False)])
+    )
     cost, moved = geometric_cost(directions), True
     while moved:
         moved = False
@@ -134,7 +154,7 @@ def exchanged(kept: Sequence[str], n_views: int, rng: np.random.Generator) -> Ca
             best = int(np.argmin(costs))
             if costs[best] < cost * (1 - 1e-9):
                 cost, directions, moved = costs[best], trials[best], True
-    return CameraSet(tuple(kept), upward(directions[len(fixed):]))
+    return CameraSet(tuple(kept), upward(directions[len(fixed) :]))
 
 
 def moved(cameras: CameraSet, which: int, degrees: float, rng: np.random.Generator) -> CameraSet:
@@ -162,12 +182,19 @@ def geometric_scores(protocol: Protocol) -> dict[str, float]:
     """How the cameras of a protocol amplify errors; see `SCORES`."""
     views = tuple(range(len(protocol.views)))
     spread = distribution(protocol)
-    lost = max(gain(protocol, part) for part in itertools.combinations(views, len(views) - 1)) if len(views) > 2 else np.inf
+    lost = (
+        max(gain(protocol, part) for part in itertools.combinations(views, len(views) - 1))
+        if len(views) > 2
+        else np.inf
+    )
     d = protocol.directions
     pairs = [kappa(d[v], d[w]) ** 2 for v, w in itertools.combinations(views, 2)]
     return {
-        "geometric_cost": spread["all_views"] ** 2 + PAIR_WEIGHT * float(np.mean(pairs)), "gain": spread["all_views"],
-        "gain_one_lost": float(lost), "kappa_max": float(np.sqrt(max(pairs))), "kappa_mean": float(np.mean(np.sqrt(pairs))),
+        "geometric_cost": spread["all_views"] ** 2 + PAIR_WEIGHT * float(np.mean(pairs)),
+        "gain": spread["all_views"],
+        "gain_one_lost": float(lost),
+        "kappa_max": float(np.sqrt(max(pairs))),
+        "kappa_mean": float(np.mean(np.sqrt(pairs))),
     }
 
 
@@ -177,7 +204,7 @@ def screen_length(lattice, directions, reach: int = REACH) -> float:
     Atoms that differ by that vector are shown so close together; 0 for a camera along a lattice vector.
     """
     every = np.array(list(itertools.product(range(-reach, reach + 1), repeat=3)))
-    vectors = every[len(every) // 2 + 1:] @ np.asarray(lattice, float)
+    vectors = every[len(every) // 2 + 1 :] @ np.asarray(lattice, float)
     along = vectors @ np.asarray(directions, float).T
     across = np.sum(vectors**2, axis=1)[:, None] - along**2
     return float(np.sqrt(max(across.min(), 0.0)))

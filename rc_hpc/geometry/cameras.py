@@ -99,8 +99,14 @@ def pinhole_centre(rotation, distance=None, position=None) -> np.ndarray:
         return centre
     if distance is None:
         return np.full(3, np.nan)
-    if isinstance(distance, bool) or not isinstance(distance, int | float) or not 0 < distance < np.inf:
-        raise UsageError(f"camera distance {distance!r}: expected a positive number of Å from the origin")
+    if (
+        isinstance(distance, bool)
+        or not isinstance(distance, int | float)
+        or not 0 < distance < np.inf
+    ):
+        raise UsageError(
+            f"camera distance {distance!r}: expected a positive number of Å from the origin"
+        )
     return float(distance) * np.asarray(rotation)[:, 2]
 
 

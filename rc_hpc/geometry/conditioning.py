@@ -27,7 +27,9 @@ def separation_angles(protocol: Protocol) -> dict[tuple[int, int], float]:
     """Acute angle between the view lines of every independent pair, degrees."""
     d = protocol.directions
     return {
-        (v, w): float(np.degrees(np.arctan2(np.linalg.norm(np.cross(d[v], d[w])), abs(d[v] @ d[w]))))
+        (v, w): float(
+            np.degrees(np.arctan2(np.linalg.norm(np.cross(d[v], d[w])), abs(d[v] @ d[w])))
+        )
         for v, w in protocol.pairs()
     }
 
@@ -112,7 +114,9 @@ def certain_budget(separation, tau: float, gain: float, n_views: int) -> np.ndar
     return record_budget(separation, tau, gain) / np.sqrt(n_views)
 
 
-def probable_budget(separation, tau: float, covariance, n_atoms, failure: float = 0.05) -> np.ndarray:
+def probable_budget(
+    separation, tau: float, covariance, n_atoms, failure: float = 0.05
+) -> np.ndarray:
     """Largest sigma at which all positions of a crystal stay apart with a given probability, Å.
 
     Centroid errors are Gaussian, sigma a coordinate, so a position's error is Gaussian with
@@ -134,4 +138,6 @@ def probable_budget(separation, tau: float, covariance, n_atoms, failure: float 
     from scipy.stats import chi2
 
     worst = np.sqrt(np.linalg.eigvalsh(np.asarray(covariance, float))[-1])
-    return record_budget(separation, tau, worst) / np.sqrt(chi2.isf(failure / np.asarray(n_atoms, float), 3))
+    return record_budget(separation, tau, worst) / np.sqrt(
+        chi2.isf(failure / np.asarray(n_atoms, float), 3)
+    )

@@ -95,8 +95,11 @@ def pinhole_pairs(protocol: Protocol) -> PinholePairs:
     """Independent pairs of a protocol with pinhole cameras, in camera order."""
     kappas = protocol.kappas()
     return PinholePairs(
-        np.array(list(kappas), dtype=np.int64).reshape(-1, 2), np.array(list(kappas.values())),
-        np.nan_to_num(protocol.centres), protocol.pinhole, protocol.focal,
+        np.array(list(kappas), dtype=np.int64).reshape(-1, 2),
+        np.array(list(kappas.values())),
+        np.nan_to_num(protocol.centres),
+        protocol.pinhole,
+        protocol.focal,
     )
 
 

@@ -84,18 +84,25 @@ class Protocol:
 
     def __post_init__(self):
         if len(self.views) < 2:
-            raise UsageError(f"protocol {self.name!r} has {len(self.views)} camera(s); triangulation needs two or more")
+            raise UsageError(
+                f"protocol {self.name!r} has {len(self.views)} camera(s); triangulation needs two or more"
+            )
         if len(self.views) > MAX_VIEWS:
-            raise UsageError(f"protocol {self.name!r} has {len(self.views)} cameras; at most {MAX_VIEWS} are supported")
+            raise UsageError(
+                f"protocol {self.name!r} has {len(self.views)} cameras; at most {MAX_VIEWS} are supported"
+            )
         if len(set(self.views)) != len(self.views):
             raise UsageError(f"protocol {self.name!r}: camera names repeat; give each its own")
         for view in self.views:
             if not view or set(view) & set("+,| "):
-                raise UsageError(f"protocol {self.name!r}: camera name {view!r} must not be empty or hold '+', ',', '|' or spaces")
+                raise UsageError(
+                    f"protocol {self.name!r}: camera name {view!r} must not be empty or hold '+', ',', '|' or spaces"
+                )
         if not self.pairs():
             raise UsageError(
                 f"protocol {self.name!r}: all cameras look along one line, so no two rays meet; turn at least one of them"
-                if self.centres is None else f"protocol {self.name!r}: no two cameras see from different places; move or turn one of them"
+                if self.centres is None
+                else f"protocol {self.name!r}: no two cameras see from different places; move or turn one of them"
             )
 
     @property
@@ -106,14 +113,22 @@ class Protocol:
     @property
     def pinhole(self) -> np.ndarray:
         """Which cameras are pinhole cameras, (V,) bool."""
-        return np.zeros(len(self.views), bool) if self.centres is None else np.isfinite(self.centres[:, 0])
+        return (
+            np.zeros(len(self.views), bool)
+            if self.centres is None
+            else np.isfinite(self.centres[:, 0])
+        )
 
     @property
     def focal(self) -> np.ndarray:
         """Distance at which the picture of a pinhole camera is to scale, (V,) Å: that of the origin; 1 where it has no use."""
         if self.centres is None:
             return np.ones(len(self.views))
-        return np.where(self.pinhole, np.maximum(np.abs(np.sum(self.centres * self.directions, axis=1)), 1.0), 1.0)
+        return np.where(
+            self.pinhole,
+            np.maximum(np.abs(np.sum(self.centres * self.directions, axis=1)), 1.0),
+            1.0,
+        )
 
     @property
     def sight(self) -> np.ndarray:
@@ -122,7 +137,9 @@ class Protocol:
             return self.directions
         away = np.linalg.norm(self.centres, axis=1)
         near = ~(away > PARALLEL)  # orthographic, or a pinhole at the origin itself
-        return np.where(near[:, None], self.directions, self.centres / np.where(near, 1.0, away)[:, None])
+        return np.where(
+            near[:, None], self.directions, self.centres / np.where(near, 1.0, away)[:, None]
+        )
 
     def pairs(self) -> list[tuple[int, int]]:
         """Camera pairs (v, w), v < w, whose rays can meet, in camera order.
@@ -137,7 +154,11 @@ class Protocol:
                 return np.linalg.norm(self.centres[v] - self.centres[w]) > PARALLEL
             return pinhole[v] != pinhole[w] or np.linalg.norm(np.cross(d[v], d[w])) > PARALLEL
 
-        return [(v, w) for v, w in itertools.combinations(range(len(self.views)), 2) if independent(v, w)]
+        return [
+            (v, w)
+            for v, w in itertools.combinations(range(len(self.views)), 2)
+            if independent(v, w)
+        ]
 
     def kappas(self) -> dict[tuple[int, int], float]:
         """kappa of every such pair; with pinhole cameras that of the rays to the origin, infinite where they are one line."""
@@ -152,7 +173,10 @@ class Protocol:
             "tiling": list(self.tiling),
         }
         if self.centres is not None:
-            found["centres"] = [centre.tolist() if pinhole else None for centre, pinhole in zip(self.centres, self.pinhole, strict=True)]
+            found["centres"] = [
+                centre.tolist() if pinhole else None
+                for centre, pinhole in zip(self.centres, self.pinhole, strict=True)
+            ]
         return found
 
     @classmethod
@@ -160,14 +184,24 @@ class Protocol:
         """The protocol of that name that `identity` describes."""
         centres = identity.get("centres")
         if centres is not None:
-            centres = np.array([[np.nan] * 3 if centre is None else centre for centre in centres], float)
-        return cls(name, tuple(identity["views"]), np.array(identity["rotations"]), tuple(identity["tiling"]), centres)
+            centres = np.array(
+                [[np.nan] * 3 if centre is None else centre for centre in centres], float
+            )
+        return cls(
+            name,
+            tuple(identity["views"]),
+            np.array(identity["rotations"]),
+            tuple(identity["tiling"]),
+            centres,
+        )
 
     def require_orthographic(self, what: str) -> None:
         """Refuse pinhole cameras for `what` (plural), which has no use for them."""
         if self.pinhole.any():
             view = self.views[int(self.pinhole.argmax())]
-            raise UsageError(f"protocol {self.name!r}: camera {view!r} is a pinhole camera, and {what} take orthographic ones only: leave out its distance or position")
+            raise UsageError(
+                f"protocol {self.name!r}: camera {view!r} is a pinhole camera, and {what} take orthographic ones only: leave out its distance or position"
+            )
 
     def digest(self) -> str:
         """Hash of `identity`."""
@@ -203,7 +237,9 @@ def load_protocol(name_or_file: str, tiling: tuple[int, int, int] | None = None)
 def _from_toml(data: dict, path: Path, tiling) -> Protocol:
     unknown = set(data) - {"name", "tiling", "camera"}
     if unknown:
-        raise UsageError(f"protocol file {path}: unknown key {sorted(unknown)[0]!r}; known are name, tiling and [[camera]]")
+        raise UsageError(
+            f"protocol file {path}: unknown key {sorted(unknown)[0]!r}; known are name, tiling and [[camera]]"
+        )
     cameras = data.get("camera", [])
     if not isinstance(cameras, list) or not all(isinstance(camera, dict) for camera in cameras):
         raise UsageError(f"protocol file {path}: cameras are tables, [[camera]], one each")
@@ -211,11 +247,25 @@ def _from_toml(data: dict, path: Path, tiling) -> Protocol:
     for number, camera in enumerate(cameras):
         ways = set(camera) & {"rotation", "direction", "matrix"}
         places = set(camera) & {"distance", "position"}
-        extra = set(camera) - {"name", "rotation", "direction", "matrix", "up", "distance", "position"}
+        extra = set(camera) - {
+            "name",
+            "rotation",
+            "direction",
+            "matrix",
+            "up",
+            "distance",
+            "position",
+        }
         if extra:
-            raise UsageError(f"protocol file {path}: camera {number + 1} has an unknown key {sorted(extra)[0]!r}; known are name, rotation, direction, up, matrix, distance and position")
+            raise UsageError(
+                f"protocol file {path}: camera {number + 1} has an unknown key {sorted(extra)[0]!r}; known are name, rotation, direction, up, matrix, distance and position"
+            )
         aimed = not ways and "position" in camera
-        if (len(ways) != 1 and not aimed) or len(places) > 1 or ("up" in camera and "direction" not in camera and not aimed):
+        if (
+            (len(ways) != 1 and not aimed)
+            or len(places) > 1
+            or ("up" in camera and "direction" not in camera and not aimed)
+        ):
             raise UsageError(
                 f"protocol file {path}: camera {number + 1} needs exactly one of rotation, direction (with up) or matrix, and a name; "
                 "a pinhole camera also distance or position (which alone looks at the origin)"
@@ -226,7 +276,9 @@ def _from_toml(data: dict, path: Path, tiling) -> Protocol:
             elif "matrix" in camera:
                 rotation = rotation_from_matrix(camera["matrix"])
             else:
-                rotation = rotation_from_direction(camera["position" if aimed else "direction"], camera.get("up", (0.0, 0.0, 1.0)))
+                rotation = rotation_from_direction(
+                    camera["position" if aimed else "direction"], camera.get("up", (0.0, 0.0, 1.0))
+                )
             centres.append(pinhole_centre(rotation, camera.get("distance"), camera.get("position")))
         except (UsageError, TypeError, ValueError, AttributeError) as error:
             raise UsageError(f"protocol file {path}: camera {number + 1}: {error}") from error
@@ -236,13 +288,24 @@ def _from_toml(data: dict, path: Path, tiling) -> Protocol:
         tiling = parse_tiling(data.get("tiling", 1))
     centres = np.array(centres).reshape(-1, 3)
     return Protocol(
-        str(data.get("name", path.stem)), tuple(views), np.array(rotations).reshape(-1, 3, 3), tiling, centres if np.isfinite(centres).any() else None)
+        str(data.get("name", path.stem)),
+        tuple(views),
+        np.array(rotations).reshape(-1, 3, 3),
+        tiling,
+        centres if np.isfinite(centres).any() else None,
+    )
 
 
 def parse_tiling(value) -> tuple[int, int, int]:
     """Tiling from ``2``, ``"2,2,1"`` or a list of three positive integers."""
     try:
-        parts = value.split(",") if isinstance(value, str) else value if isinstance(value, (list, tuple)) else [value]
+        parts = (
+            value.split(",")
+            if isinstance(value, str)
+            else value
+            if isinstance(value, (list, tuple))
+            else [value]
+        )
         whole = all(isinstance(part, (int, str)) for part in parts)
         numbers = [int(part) for part in parts] if whole else []
     except (TypeError, ValueError):
@@ -264,7 +327,9 @@ def parse_subsets(text: str, views: tuple[str, ...]) -> tuple[tuple[int, ...], .
     """
     indices = range(len(views))
     if text == "all":
-        return tuple(s for size in range(2, len(views) + 1) for s in itertools.combinations(indices, size))
+        return tuple(
+            s for size in range(2, len(views) + 1) for s in itertools.combinations(indices, size)
+        )
     if text == "full":
         return (tuple(indices),)
     subsets = []
@@ -272,7 +337,9 @@ def parse_subsets(text: str, views: tuple[str, ...]) -> tuple[tuple[int, ...], .
         names = part.split("+")
         unknown = [name for name in names if name not in views]
         if unknown:
-            raise UsageError(f"subset {part!r}: no camera {unknown[0]!r}; the protocol has {', '.join(views)}")
+            raise UsageError(
+                f"subset {part!r}: no camera {unknown[0]!r}; the protocol has {', '.join(views)}"
+            )
         chosen = tuple(sorted({views.index(name) for name in names}))
         if len(chosen) < 2:
             raise UsageError(f"subset {part!r}: name two or more different cameras, joined by '+'")

@@ -75,7 +75,9 @@ class Drawing:
         positions : (n, 3) array_like
             Å.
         """
-        scene = build_scene(lattice, numbers, positions, self.protocol.tiling, self.options.radii_factor)
+        scene = build_scene(
+            lattice, numbers, positions, self.protocol.tiling, self.options.radii_factor
+        )
         return [self._picture(id_, scene, camera) for camera in range(len(self.protocol.views))]
 
     def _picture(self, id_: str, scene: Scene, camera: int) -> Picture:
@@ -85,10 +87,23 @@ class Drawing:
         pixels = (self._fast if fast else self._ase).draw(scene, view)
         different = {}
         if self.options.compare:
-            apart = np.abs(pixels.astype(np.int16) - (self._ase.draw(scene, view) if fast else pixels)).max(axis=2)
-            different = {"pixels_not_ase": int(np.count_nonzero(apart)), "largest_not_ase": int(apart.max())}
+            apart = np.abs(
+                pixels.astype(np.int16) - (self._ase.draw(scene, view) if fast else pixels)
+            ).max(axis=2)
+            different = {
+                "pixels_not_ase": int(np.count_nonzero(apart)),
+                "largest_not_ase": int(apart.max()),
+            }
         png = encode_png(pixels)
         return Picture(
-            camera, picture_name(self.options.name_seed, id_, self.protocol.views[camera]), png, hashlib.sha256(png).hexdigest(),
-            hashlib.sha256(pixels.tobytes()).hexdigest(), "fast" if fast else "ase", scene, view, len(tied_pairs(scene, view)), **different,
+            camera,
+            picture_name(self.options.name_seed, id_, self.protocol.views[camera]),
+            png,
+            hashlib.sha256(png).hexdigest(),
+            hashlib.sha256(pixels.tobytes()).hexdigest(),
+            "fast" if fast else "ase",
+            scene,
+            view,
+            len(tied_pairs(scene, view)),
+            **different,
         )

@@ -58,11 +58,24 @@ class FastRenderer:
         faces[discs, 3] = 1.0
         agg = self._agg
         agg.clear()
-        agg.draw_path(self._pen(0.0, None), self._square, np.diag((self.size, self.size, 1.0)), WHITE)
+        agg.draw_path(
+            self._pen(0.0, None), self._square, np.diag((self.size, self.size, 1.0)), WHITE
+        )
         agg.draw_path_collection(
-            self._pen(LINE_WIDTH, view.frame), self._as_it_is, [self._circle if disc else self._segment for disc in discs],
-            self._transforms(view)[order], np.empty((0, 2)), self._as_it_is, faces, np.array([BLACK]), np.array([LINE_WIDTH]),
-            [(0, None)], np.array([True]), [None], "screen", **self._more,
+            self._pen(LINE_WIDTH, view.frame),
+            self._as_it_is,
+            [self._circle if disc else self._segment for disc in discs],
+            self._transforms(view)[order],
+            np.empty((0, 2)),
+            self._as_it_is,
+            faces,
+            np.array([BLACK]),
+            np.array([LINE_WIDTH]),
+            [(0, None)],
+            np.array([True]),
+            [None],
+            "screen",
+            **self._more,
         )
         rgba = np.asarray(agg.buffer_rgba())
         pixels = np.empty((self.size, self.size, 3), np.uint8)

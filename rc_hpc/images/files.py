@@ -29,7 +29,9 @@ def encode_png(pixels: np.ndarray) -> bytes:
     header = struct.pack(">IIBBBBB", width, height, 8, 2, 0, 0, 0)  # 8 bits, RGB, not interlaced
     chunks = ((b"IHDR", header), (b"IDAT", zlib.compress(rows.data, 1)), (b"IEND", b""))
     return b"\x89PNG\r\n\x1a\n" + b"".join(
-        struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data)) for kind, data in chunks)
+        struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
+        for kind, data in chunks
+    )
 
 
 def picture_name(seed: str, id_: str, view: str) -> str:
@@ -49,7 +51,9 @@ def picture_folder(manifest: str | Path) -> Path:
     """
     manifest = Path(manifest)
     if manifest.suffix not in HDF5:
-        raise UsageError(f"-o {manifest}: its name must end in {' or '.join(HDF5)}; the pictures go into a folder named like it without that")
+        raise UsageError(
+            f"-o {manifest}: its name must end in {' or '.join(HDF5)}; the pictures go into a folder named like it without that"
+        )
     return manifest.with_suffix("")
 
 

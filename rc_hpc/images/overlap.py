@@ -27,7 +27,9 @@ def overlapping(centres, radii, numbers, same: float | None = None) -> np.ndarra
     found = np.zeros(len(centres), bool)
     for number in np.unique(numbers):
         members = np.flatnonzero(numbers == number)
-        pairs = members[KDTree(centres[members]).query_pairs(2 * radii[members].max(), output_type="ndarray")].reshape(-1, 2)
+        pairs = members[
+            KDTree(centres[members]).query_pairs(2 * radii[members].max(), output_type="ndarray")
+        ].reshape(-1, 2)
         apart = np.linalg.norm(centres[pairs[:, 0]] - centres[pairs[:, 1]], axis=1)
         meets = apart < radii[pairs].sum(1)
         if same is not None:
@@ -48,7 +50,16 @@ def overlap_fraction(views, numbers, coincident: bool = True) -> float:
     coincident
         Whether discs whose centres coincide within 1e-6 Å count.
     """
-    return float(np.mean([
-        overlapping(view.centres, view.radii, numbers, None if coincident else CENSUS_ZERO * view.px_per_angstrom).mean()
-        for view in views
-    ]))
+    return float(
+        np.mean(
+            [
+                overlapping(
+                    view.centres,
+                    view.radii,
+                    numbers,
+                    None if coincident else CENSUS_ZERO * view.px_per_angstrom,
+                ).mean()
+                for view in views
+            ]
+        )
+    )

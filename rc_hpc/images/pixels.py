@@ -39,7 +39,9 @@ def decode(data: bytes, size: int, filter_: str, name: str) -> np.ndarray:
     try:
         with Image.open(io.BytesIO(data)) as image:
             if image.width != image.height:
-                raise RcError(f"{name}: {image.width} x {image.height} pixels are not square: render it again")
+                raise RcError(
+                    f"{name}: {image.width} x {image.height} pixels are not square: render it again"
+                )
             if image.has_transparency_data:
                 image = image.convert("RGBA")
                 image = Image.alpha_composite(Image.new("RGBA", image.size, "white"), image)

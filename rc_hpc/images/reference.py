@@ -37,12 +37,18 @@ class AseRenderer:
         if inches * DPI < self.size:  # matplotlib would cut a pixel off
             inches = math.nextafter(inches, math.inf)
         # A user's style file must not change the pictures.
-        defaults = {name: value for name, value in matplotlib.rcParamsDefault.items() if name.startswith(DRAWN)}
+        defaults = {
+            name: value
+            for name, value in matplotlib.rcParamsDefault.items()
+            if name.startswith(DRAWN)
+        }
         with matplotlib.rc_context(defaults):
             figure = Figure(figsize=(inches, inches), dpi=DPI)
             canvas = FigureCanvasAgg(figure)
             axes = figure.add_axes((0, 0, 1, 1))
-            Matplotlib(atoms, axes, rotation=view.rotation, radii=scene.radii_factor, show_unit_cell=2).write()
+            Matplotlib(
+                atoms, axes, rotation=view.rotation, radii=scene.radii_factor, show_unit_cell=2
+            ).write()
             axes.set_axis_off()
             canvas.draw()
             return np.asarray(canvas.buffer_rgba())[..., :3].copy()

@@ -131,8 +131,15 @@ def build_scene(lattice, numbers, positions, tiling=(2, 2, 2), radii_factor: flo
     cell = np.array([count * vector for count, vector in zip(tiling, lattice, strict=True)])
     dashes, half_dashes = _dashed_edges(cell)
     return Scene(
-        numbers, np.tile(np.arange(len(positions)), len(tiles)), copies, radii, float(radii_factor), cell,
-        dashes, half_dashes, _inside_an_atom(dashes, half_dashes, copies, radii),
+        numbers,
+        np.tile(np.arange(len(positions)), len(tiles)),
+        copies,
+        radii,
+        float(radii_factor),
+        cell,
+        dashes,
+        half_dashes,
+        _inside_an_atom(dashes, half_dashes, copies, radii),
     )
 
 
@@ -148,7 +155,10 @@ def project(scene: Scene, rotation, size: int = 768) -> View:
     """
     rotation = np.asarray(rotation, float)
     atoms = scene.positions @ rotation
-    corners = np.array([np.dot(corner, scene.cell) for corner in itertools.product((0, 1), repeat=3)]) @ rotation
+    corners = (
+        np.array([np.dot(corner, scene.cell) for corner in itertools.product((0, 1), repeat=3)])
+        @ rotation
+    )
     low = np.minimum((atoms - scene.radii[:, None]).min(0), corners.min(0))
     high = np.maximum((atoms + scene.radii[:, None]).max(0), corners.max(0))
     width, height = extent = PADDING * (high - low)[:2]
@@ -161,9 +171,17 @@ def project(scene: Scene, rotation, size: int = 768) -> View:
     screen = _to_pixels(points[:, :2] - offset, extent, margin, size)
     first_dash = len(scene.positions)
     return View(
-        rotation, size, float(scale), origin, screen[:first_dash], scene.radii * scale, points[:, 2],
-        screen[first_dash:], (scene.half_dashes @ rotation)[:, :2] * (scale, -scale),
-        np.concatenate((margin, size - margin)), float(width),
+        rotation,
+        size,
+        float(scale),
+        origin,
+        screen[:first_dash],
+        scene.radii * scale,
+        points[:, 2],
+        screen[first_dash:],
+        (scene.half_dashes @ rotation)[:, :2] * (scale, -scale),
+        np.concatenate((margin, size - margin)),
+        float(width),
     )
 
 
@@ -215,9 +233,13 @@ def _inside_an_atom(dashes, half_dashes, positions, radii) -> np.ndarray:
     from scipy.spatial import KDTree
 
     # A dash with both ends in a sphere has its middle there too.
-    near = KDTree(dashes).sparse_distance_matrix(KDTree(positions), 1.001 * radii.max(), output_type="ndarray")
+    near = KDTree(dashes).sparse_distance_matrix(
+        KDTree(positions), 1.001 * radii.max(), output_type="ndarray"
+    )
     dash, atom = near["i"], near["j"]
     away = positions[atom] - dashes[dash]
     limit = radii[atom] ** 2
-    inside = (((away - half_dashes[dash]) ** 2).sum(1) < limit) & (((away + half_dashes[dash]) ** 2).sum(1) < limit)
+    inside = (((away - half_dashes[dash]) ** 2).sum(1) < limit) & (
+        ((away + half_dashes[dash]) ** 2).sum(1) < limit
+    )
     return np.bincount(dash[inside], minlength=len(dashes)) > 0

@@ -33,7 +33,9 @@ def tied_pairs(scene: Scene, view: View) -> np.ndarray:
     farthest = 2 * (np.linalg.norm(half, axis=1) + thick).max()
     # Depths as floors of a house, too high for a pair to span two.
     places = np.column_stack((middle[items], group * 2 * farthest))
-    pairs = np.sort(items[KDTree(places).query_pairs(farthest, output_type="ndarray")].reshape(-1, 2), axis=1)
+    pairs = np.sort(
+        items[KDTree(places).query_pairs(farthest, output_type="ndarray")].reshape(-1, 2), axis=1
+    )
     meet = _gaps(middle[pairs], half[pairs]) < thick[pairs].sum(1)
     return pairs[meet][np.lexsort(pairs[meet].T[::-1])]
 
@@ -41,10 +43,13 @@ def tied_pairs(scene: Scene, view: View) -> np.ndarray:
 def _gaps(middle: np.ndarray, half: np.ndarray) -> np.ndarray:
     """Distances between two lines each, given their middles and half lengths (k, 2, 2); a disc is a point."""
     (a, b), (h, g) = middle.swapaxes(0, 1), half.swapaxes(0, 1)
-    gap = np.min([
-        *(_to_line(a + sign * h, b, g) for sign in (-1, 1)),
-        *(_to_line(b + sign * g, a, h) for sign in (-1, 1)),
-    ], axis=0)
+    gap = np.min(
+        [
+            *(_to_line(a + sign * h, b, g) for sign in (-1, 1)),
+            *(_to_line(b + sign * g, a, h) for sign in (-1, 1)),
+        ],
+        axis=0,
+    )
     return np.where(_apart(a, b, h, g) & _apart(b, a, g, h), 0.0, gap)
 
 

@@ -10,7 +10,14 @@ import numpy as np
 from numba import njit
 
 from rc_hpc.kernels.grid import GRID_POINTS, make_grid, nearest_in_grid
-from rc_hpc.kernels.search import height2, height3, lower_bound, nearest2_from, nearest3, stable_order
+from rc_hpc.kernels.search import (
+    height2,
+    height3,
+    lower_bound,
+    nearest2_from,
+    nearest3,
+    stable_order,
+)
 
 
 @njit(cache=True)
@@ -103,7 +110,8 @@ def normal_heights(points, view_starts, pair_views, screen_normal):
             v = pair_views[p, side]
             for k in range(view_starts[v, -1]):
                 heights[p, side, k] = (
-                    points[v, k, 0] * screen_normal[p, side, 0] + points[v, k, 1] * screen_normal[p, side, 1]
+                    points[v, k, 0] * screen_normal[p, side, 0]
+                    + points[v, k, 1] * screen_normal[p, side, 1]
                 )
             for s in range(view_starts.shape[1] - 1):
                 low, high = view_starts[v, s], view_starts[v, s + 1]
@@ -144,9 +152,14 @@ def count_candidates(normal_height, normal_order, view_starts, pair_views, reach
         v, w = pair_views[p, 0], pair_views[p, 1]
         for s in range(n_species):
             counts[p, s] = _window(
-                normal_height[p, 0], normal_order[p, 0, view_starts[v, s]:view_starts[v, s + 1]],
-                normal_height[p, 1], normal_order[p, 1, view_starts[w, s]:view_starts[w, s + 1]],
-                reach, nothing, nothing)
+                normal_height[p, 0],
+                normal_order[p, 0, view_starts[v, s] : view_starts[v, s + 1]],
+                normal_height[p, 1],
+                normal_order[p, 1, view_starts[w, s] : view_starts[w, s + 1]],
+                reach,
+                nothing,
+                nothing,
+            )
     return counts
 
 
@@ -168,18 +181,37 @@ def fill_distances(places, atom_heights, atoms, low, high, distance):
     """Distance of each place (m, 3) to the nearest of the sorted atoms [low, high), into `distance`."""
     if high - low < GRID_POINTS:
         for k in range(places.shape[0]):
-            distance[k] = nearest3(atom_heights, atoms, low, high, places[k, 0], places[k, 1], places[k, 2])
+            distance[k] = nearest3(
+                atom_heights, atoms, low, high, places[k, 0], places[k, 1], places[k, 2]
+            )
         return
     corner, opposite, edge, shape, cells, inside = make_grid(atoms[low:high])
     for k in range(places.shape[0]):
         distance[k] = nearest_in_grid(
-            corner, opposite, edge, shape, cells, inside, places[k, 0], places[k, 1], places[k, 2])
+            corner, opposite, edge, shape, cells, inside, places[k, 0], places[k, 1], places[k, 2]
+        )
 
 
 @njit(cache=True)
-def fill_candidates(points, heights, view_starts, atom, normal_height, normal_order, rotations,
-                    pair_views, normal, screen_side, dual, atoms, atom_heights, starts,
-                    counts, reach, by_atom):
+def fill_candidates(
+    points,
+    heights,
+    view_starts,
+    atom,
+    normal_height,
+    normal_order,
+    rotations,
+    pair_views,
+    normal,
+    screen_side,
+    dual,
+    atoms,
+    atom_heights,
+    starts,
+    counts,
+    reach,
+    by_atom,
+):
     """Enumerate the counted candidates with residuals and distances.
 
     Parameters
@@ -243,9 +275,15 @@ def fill_candidates(points, heights, view_starts, atom, normal_height, normal_or
                 continue
             first = np.empty(size, np.int64)
             second = np.empty(size, np.int64)
-            _window(normal_height[p, 0], normal_order[p, 0, view_starts[v, s]:view_starts[v, s + 1]],
-                    normal_height[p, 1], normal_order[p, 1, view_starts[w, s]:view_starts[w, s + 1]],
-                    reach, first, second)
+            _window(
+                normal_height[p, 0],
+                normal_order[p, 0, view_starts[v, s] : view_starts[v, s + 1]],
+                normal_height[p, 1],
+                normal_order[p, 1, view_starts[w, s] : view_starts[w, s + 1]],
+                reach,
+                first,
+                second,
+            )
             if by_atom:
                 key = np.empty(size)  # exact: far below 2^53
                 for k in range(size):
@@ -277,7 +315,7 @@ def fill_candidates(points, heights, view_starts, atom, normal_height, normal_or
     nearest = np.empty((total, n_views), np.int32)
     distance = np.empty(total)
     for s in range(n_species):
-        own = met[begin[s]:begin[s + 1]].copy()
+        own = met[begin[s] : begin[s + 1]].copy()
         ranks = stable_order(met_height[own])
         for c in range(begin[s], begin[s + 1]):
             source = own[ranks[c - begin[s]]]
@@ -304,7 +342,15 @@ def fill_candidates(points, heights, view_starts, atom, normal_height, normal_or
                     near = met_second[met[c]]
                 else:
                     near = lower_bound(own_heights, low, high, height2(sx, sy))
-                nearest[c, u], residual[c, u] = nearest2_from(own_heights, own_points, low, high, near, sx, sy, reach)
-        fill_distances(position[begin[s]:begin[s + 1]], atom_heights, atoms, starts[s], starts[s + 1],
-                       distance[begin[s]:begin[s + 1]])
+                nearest[c, u], residual[c, u] = nearest2_from(
+                    own_heights, own_points, low, high, near, sx, sy, reach
+                )
+        fill_distances(
+            position[begin[s] : begin[s + 1]],
+            atom_heights,
+            atoms,
+            starts[s],
+            starts[s + 1],
+            distance[begin[s] : begin[s + 1]],
+        )
     return pair, species, met, position, height, gap, residual, nearest, distance

@@ -21,7 +21,9 @@ def acceptance_delta(c, gap, residual, pair_views, pair, views):
 
 
 @njit(cache=True)
-def smallest_phantom_delta(candidates, gap, residual, distance, pair_views, pair, mask, pair_mask, views, exact_gap, zero):
+def smallest_phantom_delta(
+    candidates, gap, residual, distance, pair_views, pair, mask, pair_mask, views, exact_gap, zero
+):
     """Smallest delta at which the subset has a phantom; inf where there is none.
 
     A candidate is a phantom for every delta from its acceptance up to, not including,

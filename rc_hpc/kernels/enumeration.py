@@ -3,7 +3,13 @@
 import numpy as np
 from numba import njit
 
-from rc_hpc.kernels.candidates import count_candidates, fill_candidates, image_points, normal_heights, project
+from rc_hpc.kernels.candidates import (
+    count_candidates,
+    fill_candidates,
+    image_points,
+    normal_heights,
+    project,
+)
 from rc_hpc.kernels.search import sort_in_space
 
 
@@ -53,8 +59,22 @@ def species_ranges(numbers, as_listed):
 
 
 @njit(cache=True)
-def enumerate_cell(positions, numbers, by_atom, rotations, pair_views, normal, screen_normal, screen_side, dual,
-                   zero, reach_min, reach_max, many, too_many):
+def enumerate_cell(
+    positions,
+    numbers,
+    by_atom,
+    rotations,
+    pair_views,
+    normal,
+    screen_normal,
+    screen_side,
+    dual,
+    zero,
+    reach_min,
+    reach_max,
+    many,
+    too_many,
+):
     """Project a cell, forget the correspondence, and list all candidates.
 
     Parameters
@@ -88,7 +108,9 @@ def enumerate_cell(positions, numbers, by_atom, rotations, pair_views, normal, s
     """
     order, starts, kinds = species_ranges(numbers, by_atom)
     positions = positions[order]
-    points, heights, view_starts, atom = image_points(project(positions, rotations), starts, not by_atom, zero)
+    points, heights, view_starts, atom = image_points(
+        project(positions, rotations), starts, not by_atom, zero
+    )
     normal_height, normal_order = normal_heights(points, view_starts, pair_views, screen_normal)
     atoms, atom_heights, atom_order = sort_in_space(positions, starts)
     reach = reach_max
@@ -101,6 +123,22 @@ def enumerate_cell(positions, numbers, by_atom, rotations, pair_views, normal, s
     if total > too_many:
         counts[:] = 0
     candidates = fill_candidates(
-        points, heights, view_starts, atom, normal_height, normal_order, rotations, pair_views, normal, screen_side,
-        dual, atoms, atom_heights, starts, counts, reach, by_atom)
+        points,
+        heights,
+        view_starts,
+        atom,
+        normal_height,
+        normal_order,
+        rotations,
+        pair_views,
+        normal,
+        screen_side,
+        dual,
+        atoms,
+        atom_heights,
+        starts,
+        counts,
+        reach,
+        by_atom,
+    )
     return total, reach, kinds, starts, points, atoms, atom_heights, atom_order, candidates

@@ -74,9 +74,17 @@ def nearest_in_grid(low, high, edge, shape, starts, inside, x, y, z):
     """Distance from a place, inside or outside the box, to the nearest point of the grid."""
     # From the place of the box nearest to (x, y, z) a point in ring r + 1 or beyond is at least r edges
     # away; the two distances are the legs of a triangle with no acute angle between them.
-    cx, cy, cz = min(max(x, low[0]), high[0]), min(max(y, low[1]), high[1]), min(max(z, low[2]), high[2])
+    cx, cy, cz = (
+        min(max(x, low[0]), high[0]),
+        min(max(y, low[1]), high[1]),
+        min(max(z, low[2]), high[2]),
+    )
     outside = (x - cx) * (x - cx) + (y - cy) * (y - cy) + (z - cz) * (z - cz)
-    i, j, k = _cell(cx, low[0], edge, shape[0]), _cell(cy, low[1], edge, shape[1]), _cell(cz, low[2], edge, shape[2])
+    i, j, k = (
+        _cell(cx, low[0], edge, shape[0]),
+        _cell(cy, low[1], edge, shape[1]),
+        _cell(cz, low[2], edge, shape[2]),
+    )
     best = np.inf
     for r in range(max(shape[0], shape[1], shape[2])):
         for a in range(max(i - r, 0), min(i + r, shape[0] - 1) + 1):

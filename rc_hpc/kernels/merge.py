@@ -201,10 +201,13 @@ def least_squares(chosen, nearest, views, points, rotations, inverse):
             point = nearest[chosen[k], u]
             for axis in range(3):
                 right[axis] += (
-                    rotations[u, axis, 0] * points[u, point, 0] + rotations[u, axis, 1] * points[u, point, 1]
+                    rotations[u, axis, 0] * points[u, point, 0]
+                    + rotations[u, axis, 1] * points[u, point, 1]
                 )
         for axis in range(3):
             result[k, axis] = (
-                inverse[axis, 0] * right[0] + inverse[axis, 1] * right[1] + inverse[axis, 2] * right[2]
+                inverse[axis, 0] * right[0]
+                + inverse[axis, 1] * right[1]
+                + inverse[axis, 2] * right[2]
             )
     return result

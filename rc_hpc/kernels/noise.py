@@ -37,8 +37,18 @@ def fit_tuple(points, rotations, inverse, chosen):
     y = inverse[1, 0] * a + inverse[1, 1] * b + inverse[1, 2] * c
     z = inverse[2, 0] * a + inverse[2, 1] * b + inverse[2, 2] * c
     for v in range(points.shape[0]):
-        s = x * rotations[v, 0, 0] + y * rotations[v, 1, 0] + z * rotations[v, 2, 0] - points[v, chosen[v], 0]
-        t = x * rotations[v, 0, 1] + y * rotations[v, 1, 1] + z * rotations[v, 2, 1] - points[v, chosen[v], 1]
+        s = (
+            x * rotations[v, 0, 0]
+            + y * rotations[v, 1, 0]
+            + z * rotations[v, 2, 0]
+            - points[v, chosen[v], 0]
+        )
+        t = (
+            x * rotations[v, 0, 1]
+            + y * rotations[v, 1, 1]
+            + z * rotations[v, 2, 1]
+            - points[v, chosen[v], 1]
+        )
         square += s * s + t * t
     return x, y, z, square
 
@@ -70,17 +80,23 @@ def _complete(points, rotations, inverse, free, v, i, w, j, x, y, z, chosen):
             chosen[u] = j
         else:
             chosen[u] = _nearest_free(
-                points, free, u,
+                points,
+                free,
+                u,
                 x * rotations[u, 0, 0] + y * rotations[u, 1, 0] + z * rotations[u, 2, 0],
-                x * rotations[u, 0, 1] + y * rotations[u, 1, 1] + z * rotations[u, 2, 1])
+                x * rotations[u, 0, 1] + y * rotations[u, 1, 1] + z * rotations[u, 2, 1],
+            )
     x, y, z, misfit = fit_tuple(points, rotations, inverse, chosen)
     better = np.empty_like(chosen)
     while True:
         for u in range(points.shape[0]):
             better[u] = _nearest_free(
-                points, free, u,
+                points,
+                free,
+                u,
                 x * rotations[u, 0, 0] + y * rotations[u, 1, 0] + z * rotations[u, 2, 0],
-                x * rotations[u, 0, 1] + y * rotations[u, 1, 1] + z * rotations[u, 2, 1])
+                x * rotations[u, 0, 1] + y * rotations[u, 1, 1] + z * rotations[u, 2, 1],
+            )
         x, y, z, lower = fit_tuple(points, rotations, inverse, better)
         if not lower < misfit:
             return misfit
@@ -89,7 +105,9 @@ def _complete(points, rotations, inverse, free, v, i, w, j, x, y, z, chosen):
 
 
 @njit(cache=True)
-def best_tuples(points, rotations, inverse, pair_views, screen_normal, screen_side, normal, dual, reach):
+def best_tuples(
+    points, rotations, inverse, pair_views, screen_normal, screen_side, normal, dual, reach
+):
     """A first correspondence: tuples by ascending misfit, each image point used once.
 
     Candidates come from pairs of rays that meet within `reach`; what is left over is
@@ -121,8 +139,14 @@ def best_tuples(points, rotations, inverse, pair_views, screen_normal, screen_si
         for p in range(pair_views.shape[0]):
             v, w = pair_views[p, 0], pair_views[p, 1]
             for k in range(n):
-                heights[0, k] = points[v, k, 0] * screen_normal[p, 0, 0] + points[v, k, 1] * screen_normal[p, 0, 1]
-                heights[1, k] = points[w, k, 0] * screen_normal[p, 1, 0] + points[w, k, 1] * screen_normal[p, 1, 1]
+                heights[0, k] = (
+                    points[v, k, 0] * screen_normal[p, 0, 0]
+                    + points[v, k, 1] * screen_normal[p, 0, 1]
+                )
+                heights[1, k] = (
+                    points[w, k, 0] * screen_normal[p, 1, 0]
+                    + points[w, k, 1] * screen_normal[p, 1, 1]
+                )
             for i in range(n):
                 if not free[v, i]:
                     continue
@@ -130,16 +154,31 @@ def best_tuples(points, rotations, inverse, pair_views, screen_normal, screen_si
                 for j in range(n):
                     if not free[w, j] or abs(heights[0, i] - heights[1, j]) > reach:
                         continue
-                    b = points[w, j, 0] * screen_side[p, 1, 0] + points[w, j, 1] * screen_side[p, 1, 1]
+                    b = (
+                        points[w, j, 0] * screen_side[p, 1, 0]
+                        + points[w, j, 1] * screen_side[p, 1, 1]
+                    )
                     middle = 0.5 * (heights[0, i] + heights[1, j])
                     misfit = _complete(
-                        points, rotations, inverse, free, v, i, w, j,
+                        points,
+                        rotations,
+                        inverse,
+                        free,
+                        v,
+                        i,
+                        w,
+                        j,
                         middle * normal[p, 0] + a * dual[p, 0, 0] + b * dual[p, 1, 0],
                         middle * normal[p, 1] + a * dual[p, 0, 1] + b * dual[p, 1, 1],
-                        middle * normal[p, 2] + a * dual[p, 0, 2] + b * dual[p, 1, 2], chosen)
+                        middle * normal[p, 2] + a * dual[p, 0, 2] + b * dual[p, 1, 2],
+                        chosen,
+                    )
                     if count == capacity:
                         capacity *= 2
-                        more, more_misfits = np.empty((capacity, n_views), np.int64), np.empty(capacity)
+                        more, more_misfits = (
+                            np.empty((capacity, n_views), np.int64),
+                            np.empty(capacity),
+                        )
                         more[:count], more_misfits[:count] = tuples, misfits
                         tuples, misfits = more, more_misfits
                     tuples[count] = chosen
@@ -159,7 +198,9 @@ def best_tuples(points, rotations, inverse, pair_views, screen_normal, screen_si
 
 
 @njit(cache=True)
-def consistent_tuples(points, rotations, inverse, v, w, screen_normal, screen_side, normal, dual, reach, bound, most):
+def consistent_tuples(
+    points, rotations, inverse, v, w, screen_normal, screen_side, normal, dual, reach, bound, most
+):
     """Every tuple whose misfit is at most a bound, found from the pair of views (v, w).
 
     Parameters
@@ -179,7 +220,11 @@ def consistent_tuples(points, rotations, inverse, v, w, screen_normal, screen_si
     """
     n_views, n = points.shape[0], points.shape[1]
     tuples, misfits = np.empty((64, n_views), np.int64), np.empty(64)
-    options, sizes, at = np.empty((n_views, n), np.int64), np.empty(n_views, np.int64), np.empty(n_views, np.int64)
+    options, sizes, at = (
+        np.empty((n_views, n), np.int64),
+        np.empty(n_views, np.int64),
+        np.empty(n_views, np.int64),
+    )
     chosen = np.empty(n_views, np.int64)
     count = tried = 0
     for i in range(n):
@@ -217,7 +262,10 @@ def consistent_tuples(points, rotations, inverse, v, w, screen_normal, screen_si
                 misfit = fit_tuple(points, rotations, inverse, chosen)[3]
                 if misfit <= bound:
                     if count == misfits.size:
-                        more, more_misfits = np.empty((2 * count, n_views), np.int64), np.empty(2 * count)
+                        more, more_misfits = (
+                            np.empty((2 * count, n_views), np.int64),
+                            np.empty(2 * count),
+                        )
                         more[:count], more_misfits[:count] = tuples, misfits
                         tuples, misfits = more, more_misfits
                     tuples[count] = chosen
@@ -241,7 +289,8 @@ def fit_tuples(points, rotations, inverse, tuples):
     misfits = np.empty(tuples.shape[0])
     for k in range(tuples.shape[0]):
         positions[k, 0], positions[k, 1], positions[k, 2], misfits[k] = fit_tuple(
-            points, rotations, inverse, tuples[k])
+            points, rotations, inverse, tuples[k]
+        )
     return positions, misfits
 
 

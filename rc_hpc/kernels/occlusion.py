@@ -104,14 +104,21 @@ def points_near(position, species, asked, points, heights, view_starts, rotation
             if asked[c, v]:
                 x, y = _seen(position[c, 0], position[c, 1], position[c, 2], rotations[v])
                 s = species[c]
-                near[c, v] = nearest2(heights[v], points[v], view_starts[v, s], view_starts[v, s + 1], x, y, reach)[0] >= 0
+                near[c, v] = (
+                    nearest2(
+                        heights[v], points[v], view_starts[v, s], view_starts[v, s + 1], x, y, reach
+                    )[0]
+                    >= 0
+                )
     return near
 
 
 @njit(cache=True)
 def _seen(x, y, z, rotation):
-    return (x * rotation[0, 0] + y * rotation[1, 0] + z * rotation[2, 0],
-            x * rotation[0, 1] + y * rotation[1, 1] + z * rotation[2, 1])
+    return (
+        x * rotation[0, 0] + y * rotation[1, 0] + z * rotation[2, 0],
+        x * rotation[0, 1] + y * rotation[1, 1] + z * rotation[2, 1],
+    )
 
 
 @njit(cache=True)
@@ -153,7 +160,12 @@ def spots_covered(position, asked, shifts, screen, radii, shown, rotations, tie)
                 continue
             all_under = True
             for t in range(shifts.shape[0]):
-                x, y = _seen(position[c, 0] + shifts[t, 0], position[c, 1] + shifts[t, 1], position[c, 2] + shifts[t, 2], rotations[v])
+                x, y = _seen(
+                    position[c, 0] + shifts[t, 0],
+                    position[c, 1] + shifts[t, 1],
+                    position[c, 2] + shifts[t, 2],
+                    rotations[v],
+                )
                 h = height2(x, y)
                 k = lower_bound(heights, 0, own.size, h - reach)
                 under = False
@@ -218,7 +230,11 @@ def chosen_by_dominance(live, pair, kappa, residual, nearest, views, n_points, z
     for k in range(live.size):
         for m in range(views.size):
             point = nearest[live[k], views[m]]
-            if point >= 0 and missed[k] == best_missed[m, point] and best_worst[m, point] >= worst[k] - zero:
+            if (
+                point >= 0
+                and missed[k] == best_missed[m, point]
+                and best_worst[m, point] >= worst[k] - zero
+            ):
                 keep[k] = True
                 break
     return live[merge_by_image_points(live, worst, keep, nearest, views, pair, kappa, zero)]

@@ -13,9 +13,24 @@ def _map_once(frac, starts, lattice, rotation, shift, reach2, images, off):
     """
     for s in range(starts.size - 1):
         for i in range(starts[s], starts[s + 1]):
-            u = rotation[0, 0] * frac[i, 0] + rotation[0, 1] * frac[i, 1] + rotation[0, 2] * frac[i, 2] + shift[0]
-            v = rotation[1, 0] * frac[i, 0] + rotation[1, 1] * frac[i, 1] + rotation[1, 2] * frac[i, 2] + shift[1]
-            w = rotation[2, 0] * frac[i, 0] + rotation[2, 1] * frac[i, 1] + rotation[2, 2] * frac[i, 2] + shift[2]
+            u = (
+                rotation[0, 0] * frac[i, 0]
+                + rotation[0, 1] * frac[i, 1]
+                + rotation[0, 2] * frac[i, 2]
+                + shift[0]
+            )
+            v = (
+                rotation[1, 0] * frac[i, 0]
+                + rotation[1, 1] * frac[i, 1]
+                + rotation[1, 2] * frac[i, 2]
+                + shift[1]
+            )
+            w = (
+                rotation[2, 0] * frac[i, 0]
+                + rotation[2, 1] * frac[i, 1]
+                + rotation[2, 2] * frac[i, 2]
+                + shift[2]
+            )
             best, found = np.inf, -1
             for k in range(starts[s], starts[s + 1]):
                 a, b, c = frac[k, 0] - u, frac[k, 1] - v, frac[k, 2] - w
@@ -86,7 +101,16 @@ def possible_operations(frac, starts, lattice, rotations, anchor, reach, rounds)
             radius = 2.0 * reach
             good = True
             for _ in range(rounds):
-                good = _map_once(frac, starts, lattice, rotations[h], shift, radius * radius, images[count], offsets[count])
+                good = _map_once(
+                    frac,
+                    starts,
+                    lattice,
+                    rotations[h],
+                    shift,
+                    radius * radius,
+                    images[count],
+                    offsets[count],
+                )
                 if not good:
                     break
                 for b in range(3):

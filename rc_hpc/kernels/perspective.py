@@ -45,7 +45,14 @@ def project_pinhole(positions, rotations, centres, pinhole, focal):
     for v in range(n_views):
         for k in range(n):
             screen[v, k, 0], screen[v, k, 1], depth[v, k] = _image(
-                positions[k, 0], positions[k, 1], positions[k, 2], rotations[v], centres[v], pinhole[v], focal[v])
+                positions[k, 0],
+                positions[k, 1],
+                positions[k, 2],
+                rotations[v],
+                centres[v],
+                pinhole[v],
+                focal[v],
+            )
     return screen, depth
 
 
@@ -80,7 +87,10 @@ def rays_of(points, view_starts, rotations, centres, pinhole, focal):
             if pinhole[v]:
                 length = math.sqrt(focal[v] ** 2 + points[v, k, 0] ** 2 + points[v, k, 1] ** 2)
             for axis in range(3):
-                side = points[v, k, 0] * rotations[v, axis, 0] + points[v, k, 1] * rotations[v, axis, 1]
+                side = (
+                    points[v, k, 0] * rotations[v, axis, 0]
+                    + points[v, k, 1] * rotations[v, axis, 1]
+                )
                 if pinhole[v]:
                     origin[v, k, axis] = centres[v, axis]
                     direction[v, k, axis] = (side - focal[v] * rotations[v, axis, 2]) / length
@@ -102,7 +112,9 @@ def _meeting(origin_a, direction_a, origin_b, direction_b, ahead_a, ahead_b, rea
     nx, ny, nz = ay * bz - az * by, az * bx - ax * bz, ax * by - ay * bx
     sine2 = nx * nx + ny * ny + nz * nz
     triple = ox * nx + oy * ny + oz * nz
-    if sine2 < PARALLEL_RAYS * PARALLEL_RAYS or triple * triple > reach * reach * sine2 * (1.0 + 1e-12):
+    if sine2 < PARALLEL_RAYS * PARALLEL_RAYS or triple * triple > reach * reach * sine2 * (
+        1.0 + 1e-12
+    ):
         return np.inf, 0.0, 0.0, 0.0
     gap = abs(triple) / math.sqrt(sine2)
     # s = (o x b) . n / n^2 along a, t = (o x a) . n / n^2 along b
@@ -125,7 +137,15 @@ def _meet(p, s, view_starts, pair_views, origin, direction, pinhole, reach, firs
     count = 0
     for i in range(view_starts[v, s], view_starts[v, s + 1]):
         for j in range(view_starts[w, s], view_starts[w, s + 1]):
-            gap = _meeting(origin[v, i], direction[v, i], origin[w, j], direction[w, j], pinhole[v], pinhole[w], reach)[0]
+            gap = _meeting(
+                origin[v, i],
+                direction[v, i],
+                origin[w, j],
+                direction[w, j],
+                pinhole[v],
+                pinhole[w],
+                reach,
+            )[0]
             if gap <= reach:
                 if count < first.size:
                     first[count], second[count] = i, j
@@ -141,12 +161,16 @@ def count_meetings(view_starts, pair_views, origin, direction, pinhole, reach):
     nothing = np.empty(0, np.int64)
     for p in range(pair_views.shape[0]):
         for s in range(n_species):
-            counts[p, s] = _meet(p, s, view_starts, pair_views, origin, direction, pinhole, reach, nothing, nothing)
+            counts[p, s] = _meet(
+                p, s, view_starts, pair_views, origin, direction, pinhole, reach, nothing, nothing
+            )
     return counts
 
 
 @njit(cache=True)
-def nearest_ray(x, y, z, rotation, centre, pinhole, focal, points, heights, origin, direction, low, high, reach):
+def nearest_ray(
+    x, y, z, rotation, centre, pinhole, focal, points, heights, origin, direction, low, high, reach
+):
     """Nearest ray of the image points [low, high) of one view within `reach` of a place.
 
     Returns
@@ -159,12 +183,16 @@ def nearest_ray(x, y, z, rotation, centre, pinhole, focal, points, heights, orig
     if depth <= 0.0:
         return -1, np.inf
     window = reach
-    if pinhole:  # a ray this near deviates by an angle, and on the screen by most where it moves outwards
+    if (
+        pinhole
+    ):  # a ray this near deviates by an angle, and on the screen by most where it moves outwards
         away = math.sqrt((x - centre[0]) ** 2 + (y - centre[1]) ** 2 + (z - centre[2]) ** 2)
         widest = math.acos(min(1.0, depth / away)) + math.asin(min(1.0, reach / away))
         window = np.inf
         if reach < away and widest < 1.57:
-            window = focal * (math.tan(widest) - math.sqrt(max(0.0, away * away - depth * depth)) / depth)
+            window = focal * (
+                math.tan(widest) - math.sqrt(max(0.0, away * away - depth * depth)) / depth
+            )
     window = window * (1.0 + 1e-9) + 1e-9 * focal
     h = height2(u, v)
     best, found = np.inf, -1
@@ -184,8 +212,25 @@ def nearest_ray(x, y, z, rotation, centre, pinhole, focal, points, heights, orig
 
 
 @njit(cache=True)
-def fill_meetings(points, heights, view_starts, atom, origin, direction, rotations, centres, pinhole, focal, pair_views,
-                  atoms, atom_heights, starts, counts, reach, by_atom):
+def fill_meetings(
+    points,
+    heights,
+    view_starts,
+    atom,
+    origin,
+    direction,
+    rotations,
+    centres,
+    pinhole,
+    focal,
+    pair_views,
+    atoms,
+    atom_heights,
+    starts,
+    counts,
+    reach,
+    by_atom,
+):
     """Enumerate the counted candidates; returns what `rc_hpc.kernels.candidates.fill_candidates` does."""
     n_views, n_species, total = points.shape[0], starts.size - 1, counts.sum()
     pairs, kinds = np.empty(total, np.int32), np.empty(total, np.int32)
@@ -205,7 +250,14 @@ def fill_meetings(points, heights, view_starts, atom, origin, direction, rotatio
             for k in range(first.size):
                 i, j = first[k], second[k]
                 gaps[c], x, y, z = _meeting(
-                    origin[v, i], direction[v, i], origin[w, j], direction[w, j], pinhole[v], pinhole[w], reach)
+                    origin[v, i],
+                    direction[v, i],
+                    origin[w, j],
+                    direction[w, j],
+                    pinhole[v],
+                    pinhole[w],
+                    reach,
+                )
                 places[c, 0], places[c, 1], places[c, 2], along[c] = x, y, z, height3(x, y, z)
                 pairs[c], kinds[c] = p, s
                 c += 1
@@ -222,16 +274,54 @@ def fill_meetings(points, heights, view_starts, atom, origin, direction, rotatio
             x, y, z = places[met[c], 0], places[met[c], 1], places[met[c], 2]
             for u in range(n_views):
                 nearest[c, u], residual[c, u] = nearest_ray(
-                    x, y, z, rotations[u], centres[u], pinhole[u], focal[u], points[u], heights[u], origin[u], direction[u],
-                    view_starts[u, s], view_starts[u, s + 1], reach)
-        fill_distances(places[own], atom_heights, atoms, starts[s], starts[s + 1], distance[begin:end])
+                    x,
+                    y,
+                    z,
+                    rotations[u],
+                    centres[u],
+                    pinhole[u],
+                    focal[u],
+                    points[u],
+                    heights[u],
+                    origin[u],
+                    direction[u],
+                    view_starts[u, s],
+                    view_starts[u, s + 1],
+                    reach,
+                )
+        fill_distances(
+            places[own], atom_heights, atoms, starts[s], starts[s + 1], distance[begin:end]
+        )
         begin = end
-    return pairs[met], kinds[met], met, places[met], along[met], gaps[met], residual, nearest, distance
+    return (
+        pairs[met],
+        kinds[met],
+        met,
+        places[met],
+        along[met],
+        gaps[met],
+        residual,
+        nearest,
+        distance,
+    )
 
 
 @njit(cache=True)
-def enumerate_pinhole(positions, numbers, by_atom, rotations, centres, pinhole, focal, pair_views,
-                      zero, reach_min, reach_max, many, too_many):
+def enumerate_pinhole(
+    positions,
+    numbers,
+    by_atom,
+    rotations,
+    centres,
+    pinhole,
+    focal,
+    pair_views,
+    zero,
+    reach_min,
+    reach_max,
+    many,
+    too_many,
+):
     """Project a cell, forget the correspondence, and list all candidates.
 
     Parameters
@@ -261,6 +351,22 @@ def enumerate_pinhole(positions, numbers, by_atom, rotations, centres, pinhole, 
     if total > too_many:
         counts[:] = 0
     candidates = fill_meetings(
-        points, heights, view_starts, atom, origin, direction, rotations, centres, pinhole, focal, pair_views,
-        atoms, atom_heights, starts, counts, reach, by_atom)
+        points,
+        heights,
+        view_starts,
+        atom,
+        origin,
+        direction,
+        rotations,
+        centres,
+        pinhole,
+        focal,
+        pair_views,
+        atoms,
+        atom_heights,
+        starts,
+        counts,
+        reach,
+        by_atom,
+    )
     return total, reach, kinds, starts, points, atoms, atom_heights, atom_order, candidates

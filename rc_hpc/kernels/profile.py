@@ -88,6 +88,6 @@ def delta_profile(masks, pair, gap, residual, distance, pair_views, exact_gap, z
         starts[k + 1] = starts[k] + low.size
     lower, upper = np.empty(starts[-1]), np.empty(starts[-1])
     for k in range(masks.size):
-        lower[starts[k]:starts[k + 1]] = lows[k + 1]
-        upper[starts[k]:starts[k + 1]] = highs[k + 1]
+        lower[starts[k] : starts[k + 1]] = lows[k + 1]
+        upper[starts[k] : starts[k + 1]] = highs[k + 1]
     return starts, lower, upper

@@ -64,7 +64,9 @@ def nearest2(heights, points, low, high, x, y, bound):
     (index, distance)
         (-1, inf) where none is that near. Of equally near points the first is taken.
     """
-    return nearest2_from(heights, points, low, high, lower_bound(heights, low, high, height2(x, y)), x, y, bound)
+    return nearest2_from(
+        heights, points, low, high, lower_bound(heights, low, high, height2(x, y)), x, y, bound
+    )
 
 
 @njit(cache=True)

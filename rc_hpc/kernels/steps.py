@@ -8,7 +8,9 @@ from rc_hpc.kernels.search import lower_bound
 
 
 @njit(cache=True)
-def dominance_steps(masks, anchors, deltas, pair, gap, residual, nearest, pair_views, n_points, zero):
+def dominance_steps(
+    masks, anchors, deltas, pair, gap, residual, nearest, pair_views, n_points, zero
+):
     """Deltas whose reconstruction by dominance may differ from that of the delta before.
 
     Candidates that are dominated when they come in change nothing: they neither stay nor

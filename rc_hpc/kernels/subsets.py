@@ -39,8 +39,25 @@ def candidate_masks(delta, gap, residual, pair, pair_views):
 
 
 @njit(cache=True)
-def reconstruct(live, rule, views, pair, kappa, species, met, position, height, residual, nearest,
-                points, rotations, inverse, delta, zero, n_species):
+def reconstruct(
+    live,
+    rule,
+    views,
+    pair,
+    kappa,
+    species,
+    met,
+    position,
+    height,
+    residual,
+    nearest,
+    points,
+    rotations,
+    inverse,
+    delta,
+    zero,
+    n_species,
+):
     """Atoms that a merge rule makes of the accepted candidates.
 
     Returns
@@ -51,7 +68,9 @@ def reconstruct(live, rule, views, pair, kappa, species, met, position, height, 
     worst = worst_residuals(live, residual, views)
     if rule == DOMINANCE:
         keep = undominated(live, worst, nearest, views, points.shape[1], zero)
-        leader = leaders = merge_by_image_points(live, worst, keep, nearest, views, pair, kappa, zero)
+        leader = leaders = merge_by_image_points(
+            live, worst, keep, nearest, views, pair, kappa, zero
+        )
     else:
         if rule == MEAN or rule == FIRST:
             order = stable_order(met[live].astype(np.float64))
@@ -59,7 +78,11 @@ def reconstruct(live, rule, views, pair, kappa, species, met, position, height, 
             order = best_first(worst, kappa[pair[live]], zero)
         leader, leaders = clusters(live, order, species, position, height, delta, rule == FIRST)
     chosen = np.empty(leaders.size, np.int64)
-    moved, heights, when = np.empty((leaders.size, 3)), np.empty(leaders.size), np.empty(leaders.size, np.int64)
+    moved, heights, when = (
+        np.empty((leaders.size, 3)),
+        np.empty(leaders.size),
+        np.empty(leaders.size, np.int64),
+    )
     for m in range(leaders.size):
         c = live[leaders[m]]
         chosen[m], heights[m], when[m] = c, height[c], met[c]
@@ -94,16 +117,48 @@ def largest_distance(points, starts, others, other_heights, other_starts):
         for k in range(starts[s], starts[s + 1]):
             largest = max(
                 largest,
-                nearest3(other_heights, others, other_starts[s], other_starts[s + 1],
-                         points[k, 0], points[k, 1], points[k, 2]),
+                nearest3(
+                    other_heights,
+                    others,
+                    other_starts[s],
+                    other_starts[s + 1],
+                    points[k, 0],
+                    points[k, 1],
+                    points[k, 2],
+                ),
             )
     return largest
 
 
 @njit(cache=True)
-def all_subsets(masks, inverses, anchors, rule, keep_all, delta, zero, census_zero, same,
-                pair, species, met, position, height, gap, residual, nearest, distance,
-                pair_views, kappa, points, rotations, atoms, atom_heights, atom_order, starts):
+def all_subsets(
+    masks,
+    inverses,
+    anchors,
+    rule,
+    keep_all,
+    delta,
+    zero,
+    census_zero,
+    same,
+    pair,
+    species,
+    met,
+    position,
+    height,
+    gap,
+    residual,
+    nearest,
+    distance,
+    pair_views,
+    kappa,
+    points,
+    rotations,
+    atoms,
+    atom_heights,
+    atom_order,
+    starts,
+):
     """Reconstruction and certificate of every view subset.
 
     Parameters
@@ -186,9 +241,31 @@ def all_subsets(masks, inverses, anchors, rule, keep_all, delta, zero, census_ze
                 exact += 1
         n_exact[k] = count_distinct(far_buffer[:exact], species, position, height, census_zero)
         phantom_delta[k] = smallest_phantom_delta(
-            suspects, gap, residual, distance, pair_views, pair, mask, pair_mask, views, np.inf, zero)
+            suspects,
+            gap,
+            residual,
+            distance,
+            pair_views,
+            pair,
+            mask,
+            pair_mask,
+            views,
+            np.inf,
+            zero,
+        )
         phantom_delta_exact[k] = smallest_phantom_delta(
-            exact_suspects, gap, residual, distance, pair_views, pair, mask, pair_mask, views, census_zero, zero)
+            exact_suspects,
+            gap,
+            residual,
+            distance,
+            pair_views,
+            pair,
+            mask,
+            pair_mask,
+            views,
+            census_zero,
+            zero,
+        )
 
         size = 0
         for c in accepted:
@@ -199,15 +276,33 @@ def all_subsets(masks, inverses, anchors, rule, keep_all, delta, zero, census_ze
                 size += 1
         live = live_buffer[:size]
         made, made_heights, made_met, made_starts = reconstruct(
-            live, rule, views, pair, kappa, species, met, position, height, residual, nearest,
-            points, rotations, inverses[k], delta, zero, n_species)
+            live,
+            rule,
+            views,
+            pair,
+            kappa,
+            species,
+            met,
+            position,
+            height,
+            residual,
+            nearest,
+            points,
+            rotations,
+            inverses[k],
+            delta,
+            zero,
+            n_species,
+        )
         n = made.shape[0]
         n_recovered[k] = n
 
         found = -1
         for e in range(len(sets)):
             other, other_heights, _, other_starts = sets[e]
-            worst = worst_partner(made, made_heights, made_starts, other, other_heights, other_starts, same)
+            worst = worst_partner(
+                made, made_heights, made_starts, other, other_heights, other_starts, same
+            )
             if worst < np.inf:
                 found = e
                 if e == 0:
@@ -227,8 +322,22 @@ def all_subsets(masks, inverses, anchors, rule, keep_all, delta, zero, census_ze
         else:
             entry[k] = found
     set_starts, set_points, set_met = joined(sets, n_species)
-    return (n_recovered, n_phantoms, n_exact, reconstruction, entry, phantom_delta, phantom_delta_exact,
-            point_error, atom_error, set_starts, set_points, set_met, set_numbers[:len(sets)], phantoms)
+    return (
+        n_recovered,
+        n_phantoms,
+        n_exact,
+        reconstruction,
+        entry,
+        phantom_delta,
+        phantom_delta_exact,
+        point_error,
+        atom_error,
+        set_starts,
+        set_points,
+        set_met,
+        set_numbers[: len(sets)],
+        phantoms,
+    )
 
 
 @njit(cache=True)

@@ -72,7 +72,9 @@ def epoch_batches(n: int, batch_size: int, seed: int, epoch: int) -> list[np.nda
     return np.array_split(order, steps_per_epoch(n, batch_size))
 
 
-def prefetched(examples: Examples, batches: Sequence[np.ndarray]) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+def prefetched(
+    examples: Examples, batches: Sequence[np.ndarray]
+) -> Iterator[tuple[np.ndarray, np.ndarray]]:
     """`Examples.take` of each batch, prepared by a thread while the network computes."""
     ready: queue.Queue = queue.Queue(AHEAD)
     done = threading.Event()

@@ -24,8 +24,12 @@ def read_extractions(path: str | Path) -> dict[str, list[tuple[str, float, float
         content = json.loads(Path(path).read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
         raise RcError(f"{path}: not a file of emitted atoms ({error}); check the path") from error
-    if not isinstance(content, list) or not all(isinstance(row, dict) and isinstance(row.get("material_id"), str) for row in content):
-        raise RcError(f"{path}: not a file of emitted atoms; give a JSON list of objects with material_id and emitted")
+    if not isinstance(content, list) or not all(
+        isinstance(row, dict) and isinstance(row.get("material_id"), str) for row in content
+    ):
+        raise RcError(
+            f"{path}: not a file of emitted atoms; give a JSON list of objects with material_id and emitted"
+        )
     found: dict[str, list[tuple[str, float, float, float]]] = {}
     for row in content:
         id_ = row["material_id"]
@@ -36,7 +40,12 @@ def read_extractions(path: str | Path) -> dict[str, list[tuple[str, float, float
 
 
 def _atom(path, id_: str, atom) -> tuple[str, float, float, float]:
-    if isinstance(atom, list) and len(atom) == 4 and isinstance(atom[0], str) and all(type(x) in (int, float) and math.isfinite(x) for x in atom[1:]):
+    if (
+        isinstance(atom, list)
+        and len(atom) == 4
+        and isinstance(atom[0], str)
+        and all(type(x) in (int, float) and math.isfinite(x) for x in atom[1:])
+    ):
         return atom[0], *map(float, atom[1:])
     raise RcError(f"{path}: {id_}: {atom!r} is no atom; write [symbol, x, y, z]")
 

@@ -59,7 +59,9 @@ def check_weights(weights: str) -> tuple[str, str]:
         if data[:200].lstrip().lower().startswith(start.lower()):
             raise RcError(f"--weights: {path} is {meaning}")
     if len(data) < _SMALLEST:
-        raise RcError(f"--weights: {path} has {len(data)} bytes, too few for a network; fetch it again")
+        raise RcError(
+            f"--weights: {path} has {len(data)} bytes, too few for a network; fetch it again"
+        )
     return "file", hashlib.sha256(data).hexdigest()
 
 
@@ -76,9 +78,13 @@ def libraries():
         import torch
         import torchvision
     except ImportError as error:
-        raise RcError(f"training needs torch, torchvision and timm ({error}): pip install 'rc_hpc[train]'") from error
+        raise RcError(
+            f"training needs torch, torchvision and timm ({error}): pip install 'rc_hpc[train]'"
+        ) from error
     except RuntimeError as error:  # "operator torchvision::nms does not exist"
-        raise RcError(f"torch and torchvision do not fit together ({error}): install a pair that was built together, such as pip install 'rc_hpc[train]' gives") from error
+        raise RcError(
+            f"torch and torchvision do not fit together ({error}): install a pair that was built together, such as pip install 'rc_hpc[train]' gives"
+        ) from error
     return torch, torchvision, timm
 
 
@@ -122,12 +128,15 @@ def _timm(name: str, n_classes: int, size: int, weights: str):
 
     if not timm.is_model(name):
         near = ", ".join(timm.list_models(f"*{name.split('.')[0][:8]}*")[:5])
-        raise UsageError(f"--model: timm has no {name!r}{'; near it are ' + near if near else ''}: timm.list_models() names all")
+        raise UsageError(
+            f"--model: timm has no {name!r}{'; near it are ' + near if near else ''}: timm.list_models() names all"
+        )
     more = {}
     if weights == "hub":
         more["pretrained"] = True
     elif weights != "random":
         more.update(pretrained=True, pretrained_cfg_overlay={"file": weights.removeprefix("file:")})
+
     def create():
         try:
             return timm.create_model(name, num_classes=n_classes, img_size=size, **more)
@@ -142,7 +151,16 @@ def _timm(name: str, n_classes: int, size: int, weights: str):
     except RcError:
         raise
     except Exception as error:
-        raise _unfit(error, name, weights, _hub_cure(f"timm.create_model({name!r}, pretrained=True)", "HF_HOME", "; set HF_HUB_OFFLINE=1 there")) from error
+        raise _unfit(
+            error,
+            name,
+            weights,
+            _hub_cure(
+                f"timm.create_model({name!r}, pretrained=True)",
+                "HF_HOME",
+                "; set HF_HUB_OFFLINE=1 there",
+            ),
+        ) from error
 
 
 def _check_loaded(network, create, weights: str) -> None:
@@ -152,10 +170,21 @@ def _check_loaded(network, create, weights: str) -> None:
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(torch.initial_seed() + 1)
         other = create().state_dict()
-    head = {f"{prefix}.{name}" for prefix, module in network.named_modules() if module is network.get_classifier() for name, _ in module.named_parameters()}
-    lost = [name for name, tensor in network.state_dict().items() if name not in head and not torch.equal(tensor, other[name])]
+    head = {
+        f"{prefix}.{name}"
+        for prefix, module in network.named_modules()
+        if module is network.get_classifier()
+        for name, _ in module.named_parameters()
+    }
+    lost = [
+        name
+        for name, tensor in network.state_dict().items()
+        if name not in head and not torch.equal(tensor, other[name])
+    ]
     if lost:
-        raise RcError(f"--weights: {weights.removeprefix('file:')} lacks {len(lost)} tensors of the model ({', '.join(lost[:2])}): is it of another model?")
+        raise RcError(
+            f"--weights: {weights.removeprefix('file:')} lacks {len(lost)} tensors of the model ({', '.join(lost[:2])}): is it of another model?"
+        )
 
 
 def _torchvision(name: str, n_classes: int, size: int, weights: str):
@@ -163,7 +192,9 @@ def _torchvision(name: str, n_classes: int, size: int, weights: str):
     import torchvision
 
     if name not in torchvision.models.list_models(torchvision.models):
-        raise UsageError(f"--model: torchvision has no classifier {name!r}: torchvision.models.list_models() names all")
+        raise UsageError(
+            f"--model: torchvision has no classifier {name!r}: torchvision.models.list_models() names all"
+        )
     cure = _hub_cure(f"torchvision.models.get_model({name!r}, weights='DEFAULT')", "TORCH_HOME", "")
     try:
         if weights == "hub":
@@ -185,7 +216,9 @@ def _head(network) -> str:
     """Name of the classifying layer: the last linear one."""
     import torch
 
-    return [name for name, module in network.named_modules() if isinstance(module, torch.nn.Linear)][-1]
+    return [
+        name for name, module in network.named_modules() if isinstance(module, torch.nn.Linear)
+    ][-1]
 
 
 def _new_head(network, n_classes: int):
@@ -214,20 +247,24 @@ def _load(network, path: str) -> None:
     missing, unexpected = network.load_state_dict(state, strict=False)
     lost = [name for name in missing if not name.startswith(f"{head}.")]
     if lost or unexpected:
-        raise RcError(f"--weights: {path} does not fit: {len(lost)} tensors are missing ({', '.join(lost[:2])}), {len(unexpected)} are not known: is it of another model?")
+        raise RcError(
+            f"--weights: {path} does not fit: {len(lost)} tensors are missing ({', '.join(lost[:2])}), {len(unexpected)} are not known: is it of another model?"
+        )
 
 
 def _check_cached(path: Path) -> None:
     """torch does not look at a file that lies there already; its name ends in its hash."""
     wanted = path.stem.rpartition("-")[2]
     if path.is_file() and not hashlib.sha256(path.read_bytes()).hexdigest().startswith(wanted):
-        raise RcError(f"--weights hub: {path} is damaged: its SHA-256 does not begin with {wanted}; remove it and fetch it again")
+        raise RcError(
+            f"--weights hub: {path} is damaged: its SHA-256 does not begin with {wanted}; remove it and fetch it again"
+        )
 
 
 def _hub_cure(call: str, variable: str, more: str) -> str:
     library = call.partition(".")[0]
     return (
-        f"where there is a network run python -c \"import {library}; {call}\" once, with {variable} on a disk that the "
+        f'where there is a network run python -c "import {library}; {call}" once, with {variable} on a disk that the '
         f"compute nodes see{more}; or take --weights file:PATH, or --weights random"
     )
 
@@ -237,7 +274,11 @@ def _unfit(error: Exception, name: str, weights: str, cure: str) -> RcError:
     text = f"{type(error).__name__}: {said[0][:200]}" if said else type(error).__name__
     if weights == "hub":
         network = isinstance(error, (urllib.error.URLError, OSError))
-        return RcError(f"--weights hub: the weights of {name} cannot be {'fetched' if network else 'had'} ({text}): {cure}")
+        return RcError(
+            f"--weights hub: the weights of {name} cannot be {'fetched' if network else 'had'} ({text}): {cure}"
+        )
     if weights == "random":
         return RcError(f"--model: {name} cannot be made ({text})")
-    return RcError(f"--weights: {weights.removeprefix('file:')} cannot be loaded into {name} ({text}): it must hold that model's tensors, and be a plain state dictionary")
+    return RcError(
+        f"--weights: {weights.removeprefix('file:')} cannot be loaded into {name} ({text}): it must hold that model's tensors, and be a plain state dictionary"
+    )

@@ -13,7 +13,10 @@ from rc_hpc.constants import CRYSTAL_SYSTEMS
 #: A name that stands by itself: no letter of any word touches it.
 _NAME = re.compile(rf"(?<![^\W\d_])({'|'.join(CRYSTAL_SYSTEMS)})(?![^\W\d_])", re.IGNORECASE)
 #: The same with a denial in front: "not cubic", "non-cubic", "isn't a cubic".
-_DENIED = re.compile(rf"(?<![^\W\d_])(?:not|non|isn['\u2019]?t)(?:[\s*_-]+(?:an?|the))?[\s*_-]+{_NAME.pattern}", re.IGNORECASE)
+_DENIED = re.compile(
+    rf"(?<![^\W\d_])(?:not|non|isn['\u2019]?t)(?:[\s*_-]+(?:an?|the))?[\s*_-]+{_NAME.pattern}",
+    re.IGNORECASE,
+)
 #: The head of an answer line, whatever marks surround it: "ANSWER:", "**Final answer** =".
 _ANSWER = re.compile(r"[\W_]*(?:final\s+)?answer[*_`\s]*(?:[:=\uff1a]|\bis\b)(.*)", re.IGNORECASE)
 #: What may stand between the head and a name that leads the answer.
@@ -54,7 +57,10 @@ def last_mention(text: str) -> str | None:
 
 
 #: Parsers by name; the first is the default, the second is for parity with the released study.
-PARSERS: dict[str, Callable[[str], str | None]] = {"answer-line": answer_line, "last-mention": last_mention}
+PARSERS: dict[str, Callable[[str], str | None]] = {
+    "answer-line": answer_line,
+    "last-mention": last_mention,
+}
 
 
 def _affirmed(line: str) -> str | None:

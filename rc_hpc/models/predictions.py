@@ -20,7 +20,14 @@ from rc_hpc.errors import RcError
 from rc_hpc.models.votes import Losses, leaders
 
 _REQUIRED = {"arm": str, "K": int, "n": int, "micro": (int, float), "predictions": list}
-_OPTIONAL = {"model": str, "unparseable": int, "api_errors": int, "scored": bool, "convention": str, "rc_hpc": dict}
+_OPTIONAL = {
+    "model": str,
+    "unparseable": int,
+    "api_errors": int,
+    "scored": bool,
+    "convention": str,
+    "rc_hpc": dict,
+}
 _ROW = {"material_id": str, "truth": str}
 #: What the released files call their arms, as (arm, cell that its text or picture shows).
 _RELEASED = {
@@ -128,7 +135,10 @@ class PredictionFile:
         """What was lost; from the votes where there are any, else from the missing predictions."""
         n = len(self.predictions)
         unanswered = sum(p.pred is None for p in self.predictions)
-        read = sum(self.k * (p.pred is not None) if p.votes is None else sum(p.votes.values()) for p in self.predictions)
+        read = sum(
+            self.k * (p.pred is not None) if p.votes is None else sum(p.votes.values())
+            for p in self.predictions
+        )
         return Losses(n, self.k, self.api_errors, n * self.k - read, unanswered)
 
     def why_unscored(self, samples: bool = False) -> str:
@@ -149,7 +159,10 @@ class PredictionFile:
         by_id = {p.material_id: p for p in self.predictions}
         missing = [id_ for id_ in ids if id_ not in by_id]
         if missing:
-            raise _broken(self.source, f"{len(missing)} of {len(ids)} structures are missing: {_some(missing)}; give files over the same structures")
+            raise _broken(
+                self.source,
+                f"{len(missing)} of {len(ids)} structures are missing: {_some(missing)}; give files over the same structures",
+            )
         return [by_id[id_] for id_ in ids]
 
 
@@ -169,18 +182,34 @@ def read_predictions(path: str | Path) -> PredictionFile:
     try:
         return parse_predictions(json.loads(text, object_pairs_hook=_unique_keys), str(path))
     except ValueError as error:
-        raise _broken(path, f"not valid JSON ({error}); it may be cut short: fetch it again") from error
+        raise _broken(
+            path, f"not valid JSON ({error}); it may be cut short: fetch it again"
+        ) from error
 
 
 def parse_predictions(content, source: str) -> PredictionFile:
     """The same from parsed JSON; `source` is shown in messages."""
     if not isinstance(content, dict):
-        raise _broken(source, f"a JSON {type(content).__name__}, not a prediction file; give one object with {', '.join(_REQUIRED)}")
+        raise _broken(
+            source,
+            f"a JSON {type(content).__name__}, not a prediction file; give one object with {', '.join(_REQUIRED)}",
+        )
     _check_keys(source, "the file", content, _REQUIRED, _OPTIONAL)
-    rows = tuple(_row(source, number, row, content["K"]) for number, row in enumerate(content["predictions"], 1))
+    rows = tuple(
+        _row(source, number, row, content["K"])
+        for number, row in enumerate(content["predictions"], 1)
+    )
     found = PredictionFile(
-        source, content.get("model", ""), content["arm"], content["K"], rows, content.get("unparseable"),
-        content.get("api_errors"), content.get("scored"), content.get("convention", ""), content.get("rc_hpc", {}),
+        source,
+        content.get("model", ""),
+        content["arm"],
+        content["K"],
+        rows,
+        content.get("unparseable"),
+        content.get("api_errors"),
+        content.get("scored"),
+        content.get("convention", ""),
+        content.get("rc_hpc", {}),
     )
     _check_arm(found)
     _check_counts(found, content)
@@ -193,7 +222,9 @@ def find_files(paths: Iterable[str | Path]) -> list[Path]:
     for path in map(Path, paths):
         inside = sorted(path.glob("*.json")) if path.is_dir() else [path]
         if not inside:
-            raise _broken(path, "the folder holds no .json files; name the folder of the prediction files")
+            raise _broken(
+                path, "the folder holds no .json files; name the folder of the prediction files"
+            )
         files.update(dict.fromkeys(inside))
     return list(files)
 
@@ -218,27 +249,42 @@ def check_together(files: Iterable[PredictionFile]) -> None:
     for file in files:
         if file.identity in seen:
             what = " ".join(part for part in file.identity if part and part != "none")
-            raise _broken(file.source, f"{what} is already in {seen[file.identity]}; two runs are never mixed: name one of them")
+            raise _broken(
+                file.source,
+                f"{what} is already in {seen[file.identity]}; two runs are never mixed: name one of them",
+            )
         seen[file.identity] = file.source
         for p in file.predictions:
             truth, source = truths.setdefault(p.material_id, (p.truth, file.source))
             if truth != p.truth:
-                raise _broken(file.source, f"{p.material_id} is {p.truth} here and {truth} in {source}; they are not of one benchmark")
+                raise _broken(
+                    file.source,
+                    f"{p.material_id} is {p.truth} here and {truth} in {source}; they are not of one benchmark",
+                )
 
 
 def to_json(file: PredictionFile) -> str:
     """The file's text in the released schema, with a final newline."""
     optional = {
-        "model": file.model or None, "convention": file.convention or None, "unparseable": file.unparseable,
-        "api_errors": file.api_errors, "scored": file.scored, "rc_hpc": file.details or None,
+        "model": file.model or None,
+        "convention": file.convention or None,
+        "unparseable": file.unparseable,
+        "api_errors": file.api_errors,
+        "scored": file.scored,
+        "rc_hpc": file.details or None,
     }
     n = len(file.predictions)
     content = {
-        "arm": file.arm, "K": file.k, "n": n, "micro": round(file.n_correct / n, 4) if n else 0.0,
+        "arm": file.arm,
+        "K": file.k,
+        "n": n,
+        "micro": round(file.n_correct / n, 4) if n else 0.0,
         **{key: value for key, value in optional.items() if value is not None},
         "predictions": [_row_out(p) for p in file.predictions],
     }
-    parse_predictions(json.loads(json.dumps(content)), file.source)  # never write what we would refuse
+    parse_predictions(
+        json.loads(json.dumps(content)), file.source
+    )  # never write what we would refuse
     return json.dumps(content, ensure_ascii=False) + "\n"
 
 
@@ -257,41 +303,70 @@ def _row(source: str, number: int, row, k: int) -> Prediction:
         raise _broken(source, f"{where} is a JSON {type(row).__name__}; write an object")
     if isinstance(row.get("material_id"), str):
         where += f" ({row['material_id']})"
-    _check_keys(source, where, row, _ROW, {"pred": (str, type(None)), "votes": dict, "n_atoms_emitted": int})
+    _check_keys(
+        source, where, row, _ROW, {"pred": (str, type(None)), "votes": dict, "n_atoms_emitted": int}
+    )
     if "pred" not in row or ("votes" not in row and "n_atoms_emitted" not in row):
-        raise _broken(source, f"{where} lacks {'votes' if 'pred' in row else 'pred'}; write the file again")
+        raise _broken(
+            source, f"{where} lacks {'votes' if 'pred' in row else 'pred'}; write the file again"
+        )
     votes, pred = row.get("votes"), row["pred"]
     for label in (row["truth"], *([] if pred is None else [pred]), *(votes or ())):
         if label not in CRYSTAL_SYSTEMS:
             raise _broken(source, f"{where}: {label!r} is none of {', '.join(CRYSTAL_SYSTEMS)}")
     if votes is not None:
-        if any(type(count) is not int or count < 1 for count in votes.values()) or sum(votes.values()) > k:
-            raise _broken(source, f"{where}: votes {votes} are not whole numbers above 0 that add up to K = {k} at most")
+        if (
+            any(type(count) is not int or count < 1 for count in votes.values())
+            or sum(votes.values()) > k
+        ):
+            raise _broken(
+                source,
+                f"{where}: votes {votes} are not whole numbers above 0 that add up to K = {k} at most",
+            )
         if pred not in (leaders(votes) or (None,)):
-            raise _broken(source, f"{where}: pred {pred!r} does not follow from its votes {votes}; vote again")
+            raise _broken(
+                source, f"{where}: pred {pred!r} does not follow from its votes {votes}; vote again"
+            )
     return Prediction(row["material_id"], row["truth"], pred, votes, row.get("n_atoms_emitted"))
 
 
 def _check_keys(source, where: str, found: dict, required: dict, optional: dict) -> None:
     if missing := required.keys() - found.keys():
-        raise _broken(source, f"{where} lacks {', '.join(sorted(missing))}; is it a prediction file?")
+        raise _broken(
+            source, f"{where} lacks {', '.join(sorted(missing))}; is it a prediction file?"
+        )
     if unknown := found.keys() - required.keys() - optional.keys():
-        raise _broken(source, f"{where} has unknown keys {', '.join(sorted(unknown))}; known are {', '.join((*required, *optional))}")
+        raise _broken(
+            source,
+            f"{where} has unknown keys {', '.join(sorted(unknown))}; known are {', '.join((*required, *optional))}",
+        )
     for key, types in (required | optional).items():
         value = found.get(key)
-        if key in found and (not isinstance(value, types) or (isinstance(value, bool) and types is not bool)):
-            raise _broken(source, f"{where}: {key} is {value!r}, a {type(value).__name__}; write the file again")
+        if key in found and (
+            not isinstance(value, types) or (isinstance(value, bool) and types is not bool)
+        ):
+            raise _broken(
+                source,
+                f"{where}: {key} is {value!r}, a {type(value).__name__}; write the file again",
+            )
 
 
 def _check_arm(file: PredictionFile) -> None:
     if file.arm not in (*ARMS, *_RELEASED):
-        raise _broken(file.source, f"unknown arm {file.arm!r}; known are {', '.join((*ARMS, *_RELEASED))}")
+        raise _broken(
+            file.source, f"unknown arm {file.arm!r}; known are {', '.join((*ARMS, *_RELEASED))}"
+        )
     if file.arm in ARMS and file.details.get("cell") not in CELLS:
-        raise _broken(file.source, f"does not say which cell was shown; set rc_hpc.cell to one of {', '.join(CELLS)}")
+        raise _broken(
+            file.source,
+            f"does not say which cell was shown; set rc_hpc.cell to one of {', '.join(CELLS)}",
+        )
     if file.kind in ARMS[:4]:
         for p in file.predictions:
             if p.votes is None:
-                raise _broken(file.source, f"{p.material_id} has no votes; an arm of {file.kind} needs them")
+                raise _broken(
+                    file.source, f"{p.material_id} has no votes; an arm of {file.kind} needs them"
+                )
 
 
 def _check_counts(file: PredictionFile, content: dict) -> None:
@@ -299,15 +374,27 @@ def _check_counts(file: PredictionFile, content: dict) -> None:
     ids = file.ids
     if len(set(ids)) < n:
         repeated = sorted({id_ for id_ in ids if ids.count(id_) > 1})
-        raise _broken(file.source, f"repeated ids: {_some(repeated)}; keep one prediction per structure")
+        raise _broken(
+            file.source, f"repeated ids: {_some(repeated)}; keep one prediction per structure"
+        )
     if file.k < 1:
         raise _broken(file.source, f"K is {file.k}; it counts the samples of a structure")
-    expected = {"n": n, "micro": round(file.n_correct / n, 4) if n else 0.0, "unparseable": losses.unanswered}
+    expected = {
+        "n": n,
+        "micro": round(file.n_correct / n, 4) if n else 0.0,
+        "unparseable": losses.unanswered,
+    }
     for key, value in expected.items():
         if key in content and content[key] != value:
-            raise _broken(file.source, f"{key} is {content[key]}, its predictions give {value}; it was changed or cut: fetch it again")
+            raise _broken(
+                file.source,
+                f"{key} is {content[key]}, its predictions give {value}; it was changed or cut: fetch it again",
+            )
     if file.api_errors is not None and not 0 <= file.api_errors <= n * file.k:
-        raise _broken(file.source, f"api_errors is {file.api_errors} of {n * file.k} calls; write the file again")
+        raise _broken(
+            file.source,
+            f"api_errors is {file.api_errors} of {n * file.k} calls; write the file again",
+        )
 
 
 def _unique_keys(pairs: list[tuple]) -> dict:

@@ -15,13 +15,50 @@ _GEOMETRIC = "it changes the geometry that the label is about"
 _HIDING = "it hides or mixes atoms, and the label is about all of them"
 _COLOURS = "colours tell the elements"
 REFUSED = {
-    **dict.fromkeys((
-        "hflip", "horizontal-flip", "vflip", "vertical-flip", "flip", "rotation", "rotate", "crop", "random-crop", "resized-crop",
-        "random-resized-crop", "affine", "shear", "scale", "zoom", "translate", "translation", "perspective", "elastic", "transpose",
-        "autoaugment", "randaugment", "trivialaugment", "augmix",
-    ), _GEOMETRIC),
+    **dict.fromkeys(
+        (
+            "hflip",
+            "horizontal-flip",
+            "vflip",
+            "vertical-flip",
+            "flip",
+            "rotation",
+            "rotate",
+            "crop",
+            "random-crop",
+            "resized-crop",
+            "random-resized-crop",
+            "affine",
+            "shear",
+            "scale",
+            "zoom",
+            "translate",
+            "translation",
+            "perspective",
+            "elastic",
+            "transpose",
+            "autoaugment",
+            "randaugment",
+            "trivialaugment",
+            "augmix",
+        ),
+        _GEOMETRIC,
+    ),
     **dict.fromkeys(("cutout", "random-erasing", "erasing", "cutmix", "mixup", "mosaic"), _HIDING),
-    **dict.fromkeys(("hue", "colorjitter", "color-jitter", "colourjitter", "colour-jitter", "grayscale", "invert", "solarize", "posterize"), _COLOURS),
+    **dict.fromkeys(
+        (
+            "hue",
+            "colorjitter",
+            "color-jitter",
+            "colourjitter",
+            "colour-jitter",
+            "grayscale",
+            "invert",
+            "solarize",
+            "posterize",
+        ),
+        _COLOURS,
+    ),
 }
 
 
@@ -35,7 +72,9 @@ def check_augmentations(names: tuple[str, ...]) -> tuple[str, ...]:
     """
     for name in names:
         if reason := REFUSED.get(name.lower().replace("_", "-")):
-            raise UsageError(f"--augment {name} is refused: {reason}; there are {', '.join(AUGMENTATIONS)}")
+            raise UsageError(
+                f"--augment {name} is refused: {reason}; there are {', '.join(AUGMENTATIONS)}"
+            )
         if name not in AUGMENTATIONS:
             raise UsageError(f"--augment {name!r}: choose from {', '.join(AUGMENTATIONS)}")
     return tuple(sorted(set(names)))
@@ -91,9 +130,13 @@ class Recipe(Options):
 
     def __post_init__(self):
         if self.epochs < 1 or self.batch_size < 1:
-            raise UsageError(f"--epochs {self.epochs} and --batch-size {self.batch_size}: give whole numbers above 0")
+            raise UsageError(
+                f"--epochs {self.epochs} and --batch-size {self.batch_size}: give whole numbers above 0"
+            )
         if not (0 < self.learning_rate < float("inf") and 0 <= self.weight_decay < float("inf")):
-            raise UsageError(f"--lr {self.learning_rate} must be above 0, --weight-decay {self.weight_decay} not below")
+            raise UsageError(
+                f"--lr {self.learning_rate} must be above 0, --weight-decay {self.weight_decay} not below"
+            )
         if not 0 <= self.holdout <= 0.5:
             raise UsageError(f"--holdout {self.holdout}: give a share from 0 to 0.5")
         if self.precision not in PRECISIONS[1:]:

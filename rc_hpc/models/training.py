@@ -15,7 +15,13 @@ from rc_hpc.models.networks import MEAN, STD
 from rc_hpc.models.recipe import Recipe
 
 #: Columns of the learning curve by epoch.
-EPOCH = ("train_loss", "train_accuracy", "holdout_loss", "holdout_view_accuracy", "holdout_accuracy")
+EPOCH = (
+    "train_loss",
+    "train_accuracy",
+    "holdout_loss",
+    "holdout_view_accuracy",
+    "holdout_accuracy",
+)
 #: Strength of the augmentations: largest relative change, and noise in units of the full range.
 BRIGHTNESS, CONTRAST, NOISE = 0.1, 0.1, 0.02
 
@@ -67,7 +73,15 @@ class Curves:
     epochs: np.ndarray
 
 
-def train(network, train_set: Examples, holdout: Examples, recipe: Recipe, seed: int, control: Control, state: dict | None) -> Curves | None:
+def train(
+    network,
+    train_set: Examples,
+    holdout: Examples,
+    recipe: Recipe,
+    seed: int,
+    control: Control,
+    state: dict | None,
+) -> Curves | None:
     """Train a network in place, on all ranks together.
 
     Parameters
@@ -95,7 +109,9 @@ def logits_of(network, examples: Examples, recipe: Recipe, control: Control) -> 
     ranks, found = control.ranks, []
     network.eval()
     mine = np.arange(len(examples))[ranks.rank :: ranks.world]
-    batches = [mine[start : start + recipe.batch_size] for start in range(0, len(mine), recipe.batch_size)]
+    batches = [
+        mine[start : start + recipe.batch_size] for start in range(0, len(mine), recipe.batch_size)
+    ]
     with torch.inference_mode(), contextlib.closing(prefetched(examples, batches)) as ready:
         for pictures, _ in ready:
             with _autocast(recipe, control.device):
@@ -110,14 +126,33 @@ def logits_of(network, examples: Examples, recipe: Recipe, control: Control) -> 
 
 
 class _Training:
-    def __init__(self, network, train_set: Examples, holdout: Examples, recipe: Recipe, seed: int, control: Control):
+    def __init__(
+        self,
+        network,
+        train_set: Examples,
+        holdout: Examples,
+        recipe: Recipe,
+        seed: int,
+        control: Control,
+    ):
         import torch
 
-        self.network, self.train_set, self.holdout, self.recipe, self.seed, self.control = network, train_set, holdout, recipe, seed, control
+        self.network, self.train_set, self.holdout, self.recipe, self.seed, self.control = (
+            network,
+            train_set,
+            holdout,
+            recipe,
+            seed,
+            control,
+        )
         self.per_epoch = steps_per_epoch(len(train_set), recipe.batch_size)
         self.steps = self.per_epoch * recipe.epochs
-        self.optimizer = torch.optim.AdamW(network.parameters(), lr=recipe.learning_rate, weight_decay=recipe.weight_decay)
-        self.scaler = torch.amp.GradScaler(control.device.type, enabled=recipe.precision == "float16")
+        self.optimizer = torch.optim.AdamW(
+            network.parameters(), lr=recipe.learning_rate, weight_decay=recipe.weight_decay
+        )
+        self.scaler = torch.amp.GradScaler(
+            control.device.type, enabled=recipe.precision == "float16"
+        )
         self.curve = np.zeros((2, self.steps))  # summed loss and hits of each step, over all ranks
         self.recent: list = []  # the same of this rank since the last save, still on the device
         self.epochs = np.full((recipe.epochs, len(EPOCH)), np.nan)
@@ -139,7 +174,9 @@ class _Training:
         """The rest of an epoch; False where it was stopped."""
         ranks, control = self.control.ranks, self.control
         epoch, first = divmod(self.step, self.per_epoch)
-        batches = epoch_batches(len(self.train_set), self.recipe.batch_size, self.seed, epoch)[first:]
+        batches = epoch_batches(len(self.train_set), self.recipe.batch_size, self.seed, epoch)[
+            first:
+        ]
         shares = [np.array_split(batch, ranks.world)[ranks.rank] for batch in batches]
         with contextlib.closing(prefetched(self.train_set, shares)) as ready:
             for batch, (pictures, labels) in zip(batches, ready, strict=False):
@@ -188,18 +225,24 @@ class _Training:
 
         if self.recent:
             mine = torch.stack(self.recent, 1).cpu().numpy()
-            self.curve[:, self.step - mine.shape[1] : self.step] = np.sum(self.control.ranks.gather(mine), axis=0)
+            self.curve[:, self.step - mine.shape[1] : self.step] = np.sum(
+                self.control.ranks.gather(mine), axis=0
+            )
             self.recent = []
 
     def _measure(self, epoch: int) -> None:
         steps = slice(epoch * self.per_epoch, (epoch + 1) * self.per_epoch)
         self.epochs[epoch, :2] = self.curve[:, steps].sum(1) / len(self.train_set)
         if len(self.holdout):
-            logits = logits_of(self.network, self.holdout, self.recipe, self.control).astype(np.float64)
+            logits = logits_of(self.network, self.holdout, self.recipe, self.control).astype(
+                np.float64
+            )
             labels = self.holdout.labels
             top = logits.max(-1, keepdims=True)
             log_sum = np.log(np.exp(logits - top).sum(-1)) + top[..., 0]
-            self.epochs[epoch, 2] = np.mean(log_sum - np.take_along_axis(logits, labels[:, None, None], -1)[..., 0])
+            self.epochs[epoch, 2] = np.mean(
+                log_sum - np.take_along_axis(logits, labels[:, None, None], -1)[..., 0]
+            )
             self.epochs[epoch, 3] = np.mean(logits.argmax(-1) == labels[:, None])
             self.epochs[epoch, 4] = np.mean(logits.mean(1).argmax(-1) == labels)
 
@@ -209,20 +252,30 @@ class _Training:
         return text if math.isnan(held) else f"{text}, held-out structures right {held:.4f}"
 
     def _sizes(self) -> np.ndarray:
-        one = [len(batch) for batch in np.array_split(np.arange(len(self.train_set)), self.per_epoch)]
+        one = [
+            len(batch) for batch in np.array_split(np.arange(len(self.train_set)), self.per_epoch)
+        ]
         return np.tile(one, self.recipe.epochs)
 
     def _rates(self) -> np.ndarray:
-        return self.recipe.learning_rate * np.array([_cosine(step, self.steps) for step in range(self.steps)])
+        return self.recipe.learning_rate * np.array(
+            [_cosine(step, self.steps) for step in range(self.steps)]
+        )
 
     def _save(self) -> None:
         import torch
 
         self._flush()
-        self.control.save({
-            "step": self.step, "network": self.network.state_dict(), "optimizer": self.optimizer.state_dict(),
-            "scaler": self.scaler.state_dict(), "curve": torch.from_numpy(self.curve.copy()), "epochs": torch.from_numpy(self.epochs.copy()),
-        })
+        self.control.save(
+            {
+                "step": self.step,
+                "network": self.network.state_dict(),
+                "optimizer": self.optimizer.state_dict(),
+                "scaler": self.scaler.state_dict(),
+                "curve": torch.from_numpy(self.curve.copy()),
+                "epochs": torch.from_numpy(self.epochs.copy()),
+            }
+        )
 
     def _load(self, state: dict) -> None:
         self.step = state["step"]
@@ -249,7 +302,9 @@ def _input(pictures: np.ndarray, device):
     import torch
 
     mean, std = _statistics(device)
-    return ((_sent(torch.from_numpy(pictures), device).float() / 255 - mean) / std).permute(0, 3, 1, 2)
+    return ((_sent(torch.from_numpy(pictures), device).float() / 255 - mean) / std).permute(
+        0, 3, 1, 2
+    )
 
 
 def _sent(block, device):
@@ -274,7 +329,9 @@ def _augmented(block, names: tuple[str, ...]):
         block = block + BRIGHTNESS * (2 * torch.rand(shape, device=block.device) - 1)
     if "contrast" in names:
         mean = block.mean((1, 2, 3), keepdim=True)
-        block = mean + (block - mean) * (1 + CONTRAST * (2 * torch.rand(shape, device=block.device) - 1))
+        block = mean + (block - mean) * (
+            1 + CONTRAST * (2 * torch.rand(shape, device=block.device) - 1)
+        )
     if "noise" in names:
         block = block + NOISE * torch.randn(block.shape, device=block.device)
     return block

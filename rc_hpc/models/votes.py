@@ -107,7 +107,10 @@ class Losses:
             Also gate lost samples, which the released study does not: a row can lose more
             than 5 % of them while each structure still has an answer.
         """
-        gates = [("api errors", self.api_error_rate), ("unanswered structures", self.unanswered_rate)]
+        gates = [
+            ("api errors", self.api_error_rate),
+            ("unanswered structures", self.unanswered_rate),
+        ]
         if samples:
             gates.append(("lost samples", self.lost_sample_rate))
         return tuple(name for name, rate in gates if rate > GATE)

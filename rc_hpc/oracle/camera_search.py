@@ -25,7 +25,15 @@ class Found(NamedTuple):
     scores: dict[str, float]
 
 
-def search(cells: Sequence[PackedCell], n_views: int, kept: Sequence[str], delta: float, seed: int, starts: int, shortlist: int) -> list[Found]:
+def search(
+    cells: Sequence[PackedCell],
+    n_views: int,
+    kept: Sequence[str],
+    delta: float,
+    seed: int,
+    starts: int,
+    shortlist: int,
+) -> list[Found]:
     """The best different camera sets by their cost on a sample of structures, best first.
 
     Every start is brought to a minimum of the geometric cost by coordinate exchange; all are
@@ -50,11 +58,24 @@ def search(cells: Sequence[PackedCell], n_views: int, kept: Sequence[str], delta
         cameras = exchanged(kept, n_views, np.random.default_rng((seed, number)))
         pool.append(Found(cameras, sample_scores(cameras.protocol("start"), cells, delta)))
     pool.sort(key=lambda found: found.scores["cost"])
-    log.info("design: %d starts scored, cost %.4f to %.4f", starts, pool[0].scores["cost"], pool[-1].scores["cost"])
+    log.info(
+        "design: %d starts scored, cost %.4f to %.4f",
+        starts,
+        pool[0].scores["cost"],
+        pool[-1].scores["cost"],
+    )
     chosen = different(pool, shortlist)
-    chosen = [_improved(found, cells, delta, np.random.default_rng((seed, starts, k))) for k, found in enumerate(chosen)]
+    chosen = [
+        _improved(found, cells, delta, np.random.default_rng((seed, starts, k)))
+        for k, found in enumerate(chosen)
+    ]
     chosen.sort(key=lambda found: found.scores["cost"])
-    log.info("design: %d sets kept, cost %.4f to %.4f", len(chosen), chosen[0].scores["cost"], chosen[-1].scores["cost"])
+    log.info(
+        "design: %d sets kept, cost %.4f to %.4f",
+        len(chosen),
+        chosen[0].scores["cost"],
+        chosen[-1].scores["cost"],
+    )
     return different(chosen, shortlist)
 
 
@@ -72,7 +93,9 @@ def _improved(found: Found, cells, delta, rng) -> Found:
     for turn in np.geomspace(FIRST_TURN, LAST_TURN, ROUNDS):
         for which in range(len(found.cameras.free)):
             cameras = moved(found.cameras, which, turn, rng)
-            if geometric_cost(cameras.directions) >= found.scores["cost"]:  # the cost is no less than this
+            if (
+                geometric_cost(cameras.directions) >= found.scores["cost"]
+            ):  # the cost is no less than this
                 continue
             scores = sample_scores(cameras.protocol("move"), cells, delta)
             if scores["cost"] < found.scores["cost"]:

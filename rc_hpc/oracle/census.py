@@ -79,14 +79,20 @@ class CensusOracle:
         """
         options = self.options
         lattice, positions, numbers, separation = drawn(cell, self.tiling)
-        found = self.geometry.run(positions, numbers, options.delta, options.delta_max, keep_all=options.label_every)
+        found = self.geometry.run(
+            positions, numbers, options.delta, options.delta_max, keep_all=options.label_every
+        )
         self.recorder.about(cell.id)
         groups, status = self._labels(found, lattice, cell)
         truth = cell.space_group if options.truth == "stored" else cell.space_group_conventional
         group, codes = groups[found.entry], code_table()
         equal = (codes[group] == codes[truth]) & (group > 0)[:, None]
         candidates, far = found.candidates, found.phantoms
-        certified = (found.n_phantoms == 0) & (separation > 2 * options.delta) & np.isfinite(found.atom_error)
+        certified = (
+            (found.n_phantoms == 0)
+            & (separation > 2 * options.delta)
+            & np.isfinite(found.atom_error)
+        )
         if self.geometry.pinhole:
             certified &= self.geometry.fixes_all(candidates, positions)
         fields = {
@@ -130,14 +136,22 @@ class CensusOracle:
         used = np.zeros(len(found.cells), dtype=bool)
         used[found.entry] = True
         # The true cell was labelled when it was packed, in the very order in which it comes here.
-        known = self.tiling == (1, 1, 1) and not self.geometry.by_atom and not self.options.label_every
+        known = (
+            self.tiling == (1, 1, 1) and not self.geometry.by_atom and not self.options.label_every
+        )
         if known:
             groups[0] = cell.space_group_conventional
             used[0] = False
         inverse = np.linalg.inv(lattice)
         for e in np.flatnonzero(used):
             groups[e], status[e] = label_points(
-                lattice, inverse, *found.cells[e], self.options.pack.tau, self.options.pack.angle_tolerance, self.recorder)
+                lattice,
+                inverse,
+                *found.cells[e],
+                self.options.pack.tau,
+                self.options.pack.angle_tolerance,
+                self.recorder,
+            )
         return groups, status
 
 
@@ -164,6 +178,8 @@ def tile(lattice, positions, numbers, tiling):
     """
     if tuple(tiling) == (1, 1, 1):
         return lattice, positions, numbers
-    shifts = np.stack(np.meshgrid(*(np.arange(t) for t in tiling), indexing="ij"), axis=-1).reshape(-1, 3)
+    shifts = np.stack(np.meshgrid(*(np.arange(t) for t in tiling), indexing="ij"), axis=-1).reshape(
+        -1, 3
+    )
     copies = (positions[:, None, :] + (shifts @ lattice)[None, :, :]).reshape(-1, 3)
     return lattice * np.array(tiling)[:, None], copies, np.repeat(numbers, len(shifts))

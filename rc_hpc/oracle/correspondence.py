@@ -41,8 +41,15 @@ def correspond(points, rotations, inverse, frames, reach, bound=np.inf):
     from scipy.optimize import linear_sum_assignment
 
     tuples = best_tuples(
-        points, rotations, inverse, frames.views, frames.screen_normal, frames.screen_side,
-        frames.normal, frames.dual, reach,
+        points,
+        rotations,
+        inverse,
+        frames.views,
+        frames.screen_normal,
+        frames.screen_side,
+        frames.normal,
+        frames.dual,
+        reach,
     )
     n_views, unchanged, v = len(points), 0, 0
     while unchanged < n_views and len(tuples) > 1:
@@ -74,15 +81,33 @@ def _exact_cover(points, rotations, inverse, frames, reach, bound):
     best = int(np.argmin(frames.kappa))
     v, w = frames.views[best]
     tuples, misfits = consistent_tuples(
-        points, rotations, inverse, v, w, frames.screen_normal[best], frames.screen_side[best], frames.normal[best], frames.dual[best],
-        reach, bound, MANY_TUPLES)
+        points,
+        rotations,
+        inverse,
+        v,
+        w,
+        frames.screen_normal[best],
+        frames.screen_side[best],
+        frames.normal[best],
+        frames.dual[best],
+        reach,
+        bound,
+        MANY_TUPLES,
+    )
     if len(tuples) < n:
         return None
     rows = (tuples + n * np.arange(n_views)).ravel()
-    uses = csr_array((np.ones(rows.size), (rows, np.repeat(np.arange(len(tuples)), n_views))), shape=(n * n_views, len(tuples)))
+    uses = csr_array(
+        (np.ones(rows.size), (rows, np.repeat(np.arange(len(tuples)), n_views))),
+        shape=(n * n_views, len(tuples)),
+    )
     found = milp(
-        misfits / bound, constraints=LinearConstraint(uses, 1, 1), integrality=np.ones(len(tuples)), bounds=Bounds(0, 1),
-        options={"node_limit": MANY_BRANCHES})
+        misfits / bound,
+        constraints=LinearConstraint(uses, 1, 1),
+        integrality=np.ones(len(tuples)),
+        bounds=Bounds(0, 1),
+        options={"node_limit": MANY_BRANCHES},
+    )
     if found.x is None:
         return None
     chosen = tuples[found.x > 0.5]

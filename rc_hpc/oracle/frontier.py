@@ -72,11 +72,17 @@ class FrontierOracle:
             readings = [r for r, oracle in enumerate(self.oracles) if oracle.by_atom == by_atom]
             if not readings:
                 continue
-            found = self.oracles[readings[0]].enumerate(positions, numbers, options.deltas[-1], options.delta_max)
+            found = self.oracles[readings[0]].enumerate(
+                positions, numbers, options.deltas[-1], options.delta_max
+            )
             first = first or found
-            table = LabelTable(lattice, options.symprecs, options.pack.angle_tolerance, by_atom, self.recorder)
+            table = LabelTable(
+                lattice, options.symprecs, options.pack.angle_tolerance, by_atom, self.recorder
+            )
             known = None
-            if self.tiling == (1, 1, 1) and not by_atom:  # as packed, in the very order in which it comes here
+            if (
+                self.tiling == (1, 1, 1) and not by_atom
+            ):  # as packed, in the very order in which it comes here
                 known = {options.pack.tau: cell.space_group_conventional}
             steps = {r: self.oracles[r].steps(found, self.deltas) for r in readings}
             for d, delta in enumerate(options.deltas):
@@ -89,10 +95,17 @@ class FrontierOracle:
                         continue
                     narrowed = narrowed or found.within(delta)
                     made = self.oracles[r].at_delta(narrowed, delta, chosen=changed)
-                    n_recovered[r, d, changed], point_error[r, d, changed] = made.n_recovered, made.point_error
+                    n_recovered[r, d, changed], point_error[r, d, changed] = (
+                        made.n_recovered,
+                        made.point_error,
+                    )
                     for e in set(made.entry.tolist()):
                         where = changed[made.entry == e]
-                        group, outcome = table.true(made, known) if e == 0 else table.labels(made.numbers, *made.cells[e])
+                        group, outcome = (
+                            table.true(made, known)
+                            if e == 0
+                            else table.labels(made.numbers, *made.cells[e])
+                        )
                         groups[r, d][:, where] = group[:, None]
                         status[r, d][:, where] = outcome[:, None]
         truth = cell.space_group if options.truth == "stored" else cell.space_group_conventional
@@ -123,7 +136,9 @@ class FrontierOracle:
         smallest = []
         # The theorem speaks of two views that are not parallel.
         pairs = [set(pair) for pair in self.oracles[0].frames.views.tolist()]
-        independent = np.array([any(pair <= set(subset) for pair in pairs) for subset in self.options.subsets])
+        independent = np.array(
+            [any(pair <= set(subset) for pair in pairs) for subset in self.options.subsets]
+        )
         if self.oracles[0].pinhole:
             independent &= self.oracles[0].fixes_all(found.candidates, found.atoms)
         clear = np.tile(independent, (len(self.deltas), 1))
@@ -138,6 +153,9 @@ class FrontierOracle:
             if kind == ACCEPTANCE:
                 for k in np.flatnonzero(sizes):
                     own = slice(starts[k], starts[k + 1])
-                    entered, left = (np.searchsorted(bounds[own], self.deltas, side="right") for bounds in (lower, upper))
+                    entered, left = (
+                        np.searchsorted(bounds[own], self.deltas, side="right")
+                        for bounds in (lower, upper)
+                    )
                     clear[:, k] = entered == left
         return {name: np.concatenate(values) for name, values in rows.items()}, smallest, clear

@@ -69,8 +69,20 @@ class Enumeration:
         """Without the candidates that no tolerance up to `delta` (Å) accepts."""
         c = self.candidates
         near = np.flatnonzero(c.gap <= delta)
-        arrays = (c.pair, c.species, c.met, c.position, c.height, c.gap, c.residual, c.nearest, c.distance)
-        return replace(self, candidates=Candidates(*(array[near] for array in arrays), min(delta, c.reach)))
+        arrays = (
+            c.pair,
+            c.species,
+            c.met,
+            c.position,
+            c.height,
+            c.gap,
+            c.residual,
+            c.nearest,
+            c.distance,
+        )
+        return replace(
+            self, candidates=Candidates(*(array[near] for array in arrays), min(delta, c.reach))
+        )
 
 
 @dataclass(frozen=True)
@@ -131,13 +143,21 @@ class GeometricOracle:
         Candidates beyond which a structure is refused.
     """
 
-    def __init__(self, protocol: Protocol, subsets, enumeration="all-pairs", merge="dominance",
-                 max_candidates=100_000_000):
+    def __init__(
+        self,
+        protocol: Protocol,
+        subsets,
+        enumeration="all-pairs",
+        merge="dominance",
+        max_candidates=100_000_000,
+    ):
         self.protocol = protocol
         #: Whether any camera is a pinhole.
         self.pinhole = bool(protocol.pinhole.any())
         if self.pinhole and merge == "least-squares":
-            raise UsageError("--merge least-squares solves for orthographic cameras only: take dominance or best-residual with pinhole ones")
+            raise UsageError(
+                "--merge least-squares solves for orthographic cameras only: take dominance or best-residual with pinhole ones"
+            )
         self.frames = pinhole_pairs(protocol) if self.pinhole else pair_frames(protocol)
         self.rotations = np.ascontiguousarray(protocol.rotations)
         self.masks = subset_masks(subsets)
@@ -150,7 +170,9 @@ class GeometricOracle:
         self.anchors = np.full(len(subsets), -1, dtype=np.int64)
         if enumeration == "anchor":
             pairs = [tuple(pair) for pair in self.frames.views.tolist()]
-            self.anchors[:] = [pairs.index(s[:2]) if s[:2] in pairs else -2 for s in map(tuple, subsets)]
+            self.anchors[:] = [
+                pairs.index(s[:2]) if s[:2] in pairs else -2 for s in map(tuple, subsets)
+            ]
 
     def enumerate(self, positions, numbers, reach_min, reach_max) -> Enumeration:
         """Enumerate all candidates of a cell; depends on the protocol and on `by_atom` only.
@@ -170,23 +192,45 @@ class GeometricOracle:
             Too many candidates.
         """
         frames = self.frames
-        positions, numbers = np.ascontiguousarray(positions, dtype=np.float64), np.ascontiguousarray(numbers, dtype=np.int64)
-        limits = NUMERICAL_ZERO, float(reach_min), float(reach_max), PROFILE_CANDIDATES, self.max_candidates
+        positions, numbers = (
+            np.ascontiguousarray(positions, dtype=np.float64),
+            np.ascontiguousarray(numbers, dtype=np.int64),
+        )
+        limits = (
+            NUMERICAL_ZERO,
+            float(reach_min),
+            float(reach_max),
+            PROFILE_CANDIDATES,
+            self.max_candidates,
+        )
         if self.pinhole:
             cameras = self.rotations, frames.centres, frames.pinhole, frames.focal
             self._refuse_hidden(positions, cameras)
-            made = enumerate_pinhole(positions, numbers, self.by_atom, *cameras, frames.views, *limits)
+            made = enumerate_pinhole(
+                positions, numbers, self.by_atom, *cameras, frames.views, *limits
+            )
         else:
             made = enumerate_cell(
-                positions, numbers, self.by_atom, self.rotations, frames.views,
-                frames.normal, frames.screen_normal, frames.screen_side, frames.dual, *limits)
+                positions,
+                numbers,
+                self.by_atom,
+                self.rotations,
+                frames.views,
+                frames.normal,
+                frames.screen_normal,
+                frames.screen_side,
+                frames.dual,
+                *limits,
+            )
         total, reach, kinds, starts, points, atoms, atom_heights, atom_order, found = made
         if total > self.max_candidates:
             raise StructureError(
                 Status.too_large,
                 f"{total} candidates at delta {reach_min} Å; raise --max-candidates ({self.max_candidates}) or lower --delta",
             )
-        return Enumeration(Candidates(*found, reach), points, atoms, atom_heights, atom_order, starts, kinds)
+        return Enumeration(
+            Candidates(*found, reach), points, atoms, atom_heights, atom_order, starts, kinds
+        )
 
     def _refuse_hidden(self, positions, cameras) -> None:
         """Refuse a cell that reaches a pinhole camera or what is behind it."""
@@ -218,9 +262,13 @@ class GeometricOracle:
         own = np.flatnonzero((candidates.gap <= CENSUS_ZERO) & (candidates.distance <= CENSUS_ZERO))
         atom = cKDTree(atoms).query(candidates.position[own])[1]
         needed = np.bitwise_or.reduce(1 << self.frames.views[candidates.pair[own]], axis=1)
-        return np.array([np.unique(atom[(needed & ~mask) == 0]).size == len(atoms) for mask in self.masks])
+        return np.array(
+            [np.unique(atom[(needed & ~mask) == 0]).size == len(atoms) for mask in self.masks]
+        )
 
-    def at_delta(self, found: Enumeration, delta, keep_all=False, chosen=slice(None)) -> Reconstructions:
+    def at_delta(
+        self, found: Enumeration, delta, keep_all=False, chosen=slice(None)
+    ) -> Reconstructions:
         """Reconstruct an enumerated cell on the view subsets.
 
         Parameters
@@ -237,16 +285,67 @@ class GeometricOracle:
         c, starts, kinds = found.candidates, found.starts, found.kinds
         if delta > c.reach:
             raise ValueError(f"delta {delta} Å, but candidates are enumerated up to {c.reach} Å")
-        (n_recovered, n_phantoms, n_exact, reconstruction, entry, phantom_delta, phantom_delta_exact,
-         point_error, atom_error, set_starts, set_points, set_met, set_numbers, phantoms) = all_subsets(
-            self.masks[chosen], self.inverses[chosen], self.anchors[chosen], self.rule, keep_all, delta, NUMERICAL_ZERO,
-            CENSUS_ZERO, SAME_RECONSTRUCTION, c.pair, c.species, c.met, c.position, c.height, c.gap,
-            c.residual, c.nearest, c.distance, self.frames.views, self.frames.kappa, found.points, self.rotations,
-            found.atoms, found.heights, found.order, starts,
+        (
+            n_recovered,
+            n_phantoms,
+            n_exact,
+            reconstruction,
+            entry,
+            phantom_delta,
+            phantom_delta_exact,
+            point_error,
+            atom_error,
+            set_starts,
+            set_points,
+            set_met,
+            set_numbers,
+            phantoms,
+        ) = all_subsets(
+            self.masks[chosen],
+            self.inverses[chosen],
+            self.anchors[chosen],
+            self.rule,
+            keep_all,
+            delta,
+            NUMERICAL_ZERO,
+            CENSUS_ZERO,
+            SAME_RECONSTRUCTION,
+            c.pair,
+            c.species,
+            c.met,
+            c.position,
+            c.height,
+            c.gap,
+            c.residual,
+            c.nearest,
+            c.distance,
+            self.frames.views,
+            self.frames.kappa,
+            found.points,
+            self.rotations,
+            found.atoms,
+            found.heights,
+            found.order,
+            starts,
         )
         return Reconstructions(
-            n_recovered, n_phantoms, n_exact, reconstruction, entry, phantom_delta, phantom_delta_exact,
-            point_error, atom_error, set_starts, set_points, set_met, set_numbers, phantoms, c, kinds, self.by_atom,
+            n_recovered,
+            n_phantoms,
+            n_exact,
+            reconstruction,
+            entry,
+            phantom_delta,
+            phantom_delta_exact,
+            point_error,
+            atom_error,
+            set_starts,
+            set_points,
+            set_met,
+            set_numbers,
+            phantoms,
+            c,
+            kinds,
+            self.by_atom,
         )
 
     def steps(self, found: Enumeration, deltas) -> np.ndarray:
@@ -261,7 +360,17 @@ class GeometricOracle:
             return np.ones((self.masks.size, len(deltas)), dtype=bool)
         c = found.candidates
         return dominance_steps(
-            self.masks, self.anchors, deltas, c.pair, c.gap, c.residual, c.nearest, self.frames.views, found.points.shape[1], NUMERICAL_ZERO)
+            self.masks,
+            self.anchors,
+            deltas,
+            c.pair,
+            c.gap,
+            c.residual,
+            c.nearest,
+            self.frames.views,
+            found.points.shape[1],
+            NUMERICAL_ZERO,
+        )
 
     def profile(self, found: Enumeration, exact_gap=np.inf):
         """Tolerances at which each view subset has a phantom; see `delta_profile`.
@@ -272,7 +381,16 @@ class GeometricOracle:
             Only rays that meet within it count, Å: CENSUS_ZERO for Definition 7.
         """
         c = found.candidates
-        return delta_profile(self.masks, c.pair, c.gap, c.residual, c.distance, self.frames.views, float(exact_gap), NUMERICAL_ZERO)
+        return delta_profile(
+            self.masks,
+            c.pair,
+            c.gap,
+            c.residual,
+            c.distance,
+            self.frames.views,
+            float(exact_gap),
+            NUMERICAL_ZERO,
+        )
 
     def run(self, positions, numbers, delta, delta_max=0.0, keep_all=False) -> Reconstructions:
         """Reconstruct one cell on every view subset.
@@ -286,4 +404,6 @@ class GeometricOracle:
         delta_max : float
             Horizon of the phantom profile, Å; `delta` where smaller.
         """
-        return self.at_delta(self.enumerate(positions, numbers, delta, max(delta, delta_max)), delta, keep_all)
+        return self.at_delta(
+            self.enumerate(positions, numbers, delta, max(delta, delta_max)), delta, keep_all
+        )

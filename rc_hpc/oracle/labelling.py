@@ -14,7 +14,9 @@ from rc_hpc.symmetry.labels import label_cell
 LABELLED, NO_ATOMS, FAILED = 0, 1, 2
 
 
-def label_points(lattice, inverse, numbers, positions, symprec, angle_tolerance, recorder=NULL_RECORDER) -> tuple[int, int]:
+def label_points(
+    lattice, inverse, numbers, positions, symprec, angle_tolerance, recorder=NULL_RECORDER
+) -> tuple[int, int]:
     """Space-group number (0 is none) and outcome of labelling a point set.
 
     Parameters
@@ -28,7 +30,9 @@ def label_points(lattice, inverse, numbers, positions, symprec, angle_tolerance,
     """
     if len(positions) == 0:
         return 0, NO_ATOMS
-    label, _ = label_cell(lattice, positions @ inverse, numbers, symprec, angle_tolerance, recorder=recorder)
+    label, _ = label_cell(
+        lattice, positions @ inverse, numbers, symprec, angle_tolerance, recorder=recorder
+    )
     return (0, FAILED) if label is None else (label.number, LABELLED)
 
 
@@ -64,7 +68,9 @@ class LabelTable:
     def __len__(self) -> int:
         return len(self._cells)
 
-    def true(self, made: Reconstructions, known: dict[float, int] | None = None) -> tuple[np.ndarray, np.ndarray]:
+    def true(
+        self, made: Reconstructions, known: dict[float, int] | None = None
+    ) -> tuple[np.ndarray, np.ndarray]:
         """Labels of the true cell, which is cell 0 of every reconstruction of the structure.
 
         Parameters
@@ -76,7 +82,9 @@ class LabelTable:
             self._true = self.labels(made.numbers, *made.cells[0], known)
         return self._true
 
-    def labels(self, kinds, numbers, positions, known: dict[float, int] | None = None) -> tuple[np.ndarray, np.ndarray]:
+    def labels(
+        self, kinds, numbers, positions, known: dict[float, int] | None = None
+    ) -> tuple[np.ndarray, np.ndarray]:
         """Space-group numbers (0 is none) and outcomes at every symprec, (T,) int64 each.
 
         Parameters
@@ -88,15 +96,30 @@ class LabelTable:
         known
             See `true`.
         """
-        starts = np.concatenate(([0], np.cumsum([np.count_nonzero(numbers == kind) for kind in kinds])))
-        cell = (positions, None, starts) if self.ordered else (*sort_in_space(positions, starts)[:2], starts)
+        starts = np.concatenate(
+            ([0], np.cumsum([np.count_nonzero(numbers == kind) for kind in kinds]))
+        )
+        cell = (
+            (positions, None, starts)
+            if self.ordered
+            else (*sort_in_space(positions, starts)[:2], starts)
+        )
         # Neighbouring tolerances give equal sets: the last ones are the likeliest.
         for other in range(len(self._cells) - 1, -1, -1):
             if self._same(cell, self._cells[other]):
                 return self._labels[other]
         made = [
-            (known[symprec], LABELLED) if known and known.get(symprec) else
-            label_points(self.lattice, self.inverse, numbers, positions, symprec, self.angle_tolerance, self.recorder)
+            (known[symprec], LABELLED)
+            if known and known.get(symprec)
+            else label_points(
+                self.lattice,
+                self.inverse,
+                numbers,
+                positions,
+                symprec,
+                self.angle_tolerance,
+                self.recorder,
+            )
             for symprec in self.symprecs
         ]
         self._cells.append(cell)

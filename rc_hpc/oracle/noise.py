@@ -17,7 +17,13 @@ from rc_hpc.constants import ANGLE_TOLERANCE, CENSUS_ZERO, DELTA, MAX_VIEWS, NUM
 from rc_hpc.errors import Status, StructureError, UsageError
 from rc_hpc.geometry.pairs import PairFrames, least_squares_inverse, pair_frames
 from rc_hpc.geometry.protocol import Protocol
-from rc_hpc.kernels.candidates import count_candidates, fill_candidates, image_points, normal_heights, project
+from rc_hpc.kernels.candidates import (
+    count_candidates,
+    fill_candidates,
+    image_points,
+    normal_heights,
+    project,
+)
 from rc_hpc.kernels.subsets import reconstruct
 from rc_hpc.options import MERGE_RULES
 from rc_hpc.oracle.census import PackedCell, tile
@@ -75,7 +81,12 @@ class NoiseReading:
     level: float = LEVEL
 
     def __post_init__(self):
-        for name, known in (("rule", RULES), ("estimator", ESTIMATORS), ("merge", MERGE_RULES), ("labeller", LABELLERS)):
+        for name, known in (
+            ("rule", RULES),
+            ("estimator", ESTIMATORS),
+            ("merge", MERGE_RULES),
+            ("labeller", LABELLERS),
+        ):
             if getattr(self, name) not in known:
                 raise UsageError(f"{name} {getattr(self, name)!r}: one of {', '.join(known)}")
         if not 0 < self.level < 1:
@@ -143,7 +154,9 @@ class NoisyOracle:
         Notes the structure in flight during native calls.
     """
 
-    def __init__(self, protocol: Protocol, reading: NoiseReading = NoiseReading(), recorder=NULL_RECORDER):
+    def __init__(
+        self, protocol: Protocol, reading: NoiseReading = NoiseReading(), recorder=NULL_RECORDER
+    ):
         self.protocol, self.reading, self.recorder = protocol, reading, recorder
         self.rotations = np.ascontiguousarray(protocol.rotations)
         self.views = np.arange(len(self.rotations))
@@ -152,7 +165,12 @@ class NoisyOracle:
         self.by_atom = reading.merge in ("mean", "first")
         if reading.estimator == "all-views":
             # The best conditioned pair of every view, so that each may start a match.
-            chosen = sorted({int(np.argmin(np.where((frames.views == v).any(axis=1), frames.kappa, np.inf))) for v in self.views})
+            chosen = sorted(
+                {
+                    int(np.argmin(np.where((frames.views == v).any(axis=1), frames.kappa, np.inf)))
+                    for v in self.views
+                }
+            )
             used = tuple(self.views.tolist())
         else:
             if reading.estimator == "best-pair":
@@ -194,15 +212,21 @@ class NoisyOracle:
         StructureError
             More than `MANY_ATOMS` drawn atoms of one species.
         """
-        lattice, positions, numbers = tile(cell.lattice, cell.positions, cell.numbers, self.protocol.tiling)
+        lattice, positions, numbers = tile(
+            cell.lattice, cell.positions, cell.numbers, self.protocol.tiling
+        )
         most = int(np.unique(numbers, return_counts=True)[1].max())
         if most > MANY_ATOMS:
             raise StructureError(
-                Status.too_large, f"{most} drawn atoms of one species; centroids of at most {MANY_ATOMS} are matched: take a smaller tiling")
+                Status.too_large,
+                f"{most} drawn atoms of one species; centroids of at most {MANY_ATOMS} are matched: take a smaller tiling",
+            )
         self.recorder.about(cell.id)
         exact = project(np.ascontiguousarray(positions), self.rotations)
         if draws is None:
-            draws = [counter_draws(cell.id, seed, positions, numbers, len(self.views)) for seed in seeds]
+            draws = [
+                counter_draws(cell.id, seed, positions, numbers, len(self.views)) for seed in seeds
+            ]
         shape = (len(sigmas), len(seeds))
         found = {name: np.zeros(shape, int) for name in ("space_group", "n_recovered")}
         found |= {name: np.full(shape, np.nan) for name in ("symprec", "error", "median_error")}
@@ -218,8 +242,13 @@ class NoisyOracle:
                 found["n_recovered"][d, k] = len(points)
                 found["symprec"][d, k] = symprec
                 if len(points):
-                    found["error"][d, k], found["median_error"][d, k] = distance.max(), np.median(distance)
-                    found["space_group"][d, k] = self.label(lattice, kinds, points, sigma**2 * spread, symprec)
+                    found["error"][d, k], found["median_error"][d, k] = (
+                        distance.max(),
+                        np.median(distance),
+                    )
+                    found["space_group"][d, k] = self.label(
+                        lattice, kinds, points, sigma**2 * spread, symprec
+                    )
         return found
 
     def locate(self, numbers, screen, sigma: float) -> tuple[np.ndarray, np.ndarray]:
@@ -242,7 +271,9 @@ class NoisyOracle:
             Factor on the positions' covariance, see `spread_of`; 1 for the pair estimators.
         """
         numbers = np.asarray(numbers)
-        kinds, first, species, sizes = np.unique(numbers, return_index=True, return_inverse=True, return_counts=True)
+        kinds, first, species, sizes = np.unique(
+            numbers, return_index=True, return_inverse=True, return_counts=True
+        )
         if self.by_atom:  # species in the order in which the cell lists them
             ranks = np.argsort(first)
             kinds, sizes, species = kinds[ranks], sizes[ranks], np.argsort(ranks)[species]
@@ -254,28 +285,74 @@ class NoisyOracle:
             return *self._pair_points(kinds, starts, screen, delta), 1.0
         points, *_ = image_points(screen, starts, False, NUMERICAL_ZERO)
         bound = CENSUS_ZERO**2 + sigma**2 * _misfit_bound(2 * len(self.views) - 3)
-        atoms, misfits, _ = zip(*(
-            correspond(np.ascontiguousarray(points[:, low:high]), self.rotations, self.inverse, self.frames, delta, bound)
-            for low, high in zip(starts[:-1], starts[1:])
-        ), strict=True)
-        return np.repeat(kinds, sizes), np.concatenate(atoms), spread_of(np.concatenate(misfits), sigma, len(self.views))
+        atoms, misfits, _ = zip(
+            *(
+                correspond(
+                    np.ascontiguousarray(points[:, low:high]),
+                    self.rotations,
+                    self.inverse,
+                    self.frames,
+                    delta,
+                    bound,
+                )
+                for low, high in zip(starts[:-1], starts[1:])
+            ),
+            strict=True,
+        )
+        return (
+            np.repeat(kinds, sizes),
+            np.concatenate(atoms),
+            spread_of(np.concatenate(misfits), sigma, len(self.views)),
+        )
 
     def _pair_points(self, kinds, starts, screen, delta):
         """Accepted and merged candidates of the estimator's pair."""
         frames = self.frames
-        points, heights, view_starts, atom = image_points(screen, starts, not self.by_atom, NUMERICAL_ZERO)
+        points, heights, view_starts, atom = image_points(
+            screen, starts, not self.by_atom, NUMERICAL_ZERO
+        )
         along, order = normal_heights(points, view_starts, frames.views, frames.screen_normal)
         counts = count_candidates(along, order, view_starts, frames.views, delta)
         # No true atoms are handed over: nothing here may depend on them.
         pair, species, met, position, height, _, residual, nearest, _ = fill_candidates(
-            points, heights, view_starts, atom, along, order, self.rotations, frames.views, frames.normal,
-            frames.screen_side, frames.dual, np.empty((0, 3)), np.empty(0), np.zeros_like(starts), counts, delta, self.by_atom,
+            points,
+            heights,
+            view_starts,
+            atom,
+            along,
+            order,
+            self.rotations,
+            frames.views,
+            frames.normal,
+            frames.screen_side,
+            frames.dual,
+            np.empty((0, 3)),
+            np.empty(0),
+            np.zeros_like(starts),
+            counts,
+            delta,
+            self.by_atom,
         )
         others = np.setdiff1d(self.views, frames.views[0])
         live = np.flatnonzero((residual[:, others] <= delta).all(axis=1))
         made, _, made_met, made_starts = reconstruct(
-            live, MERGE_RULES.index(self.reading.merge), self.views, pair, frames.kappa, species, met, position, height,
-            residual, nearest, points, self.rotations, self.inverse, delta, NUMERICAL_ZERO, len(kinds),
+            live,
+            MERGE_RULES.index(self.reading.merge),
+            self.views,
+            pair,
+            frames.kappa,
+            species,
+            met,
+            position,
+            height,
+            residual,
+            nearest,
+            points,
+            self.rotations,
+            self.inverse,
+            delta,
+            NUMERICAL_ZERO,
+            len(kinds),
         )
         which = np.repeat(np.arange(len(kinds)), np.diff(made_starts))
         if self.by_atom:
@@ -296,8 +373,17 @@ class NoisyOracle:
         reading, frac = self.reading, positions @ np.linalg.inv(lattice)
         if reading.labeller == "statistical":
             frac = symmetrised(
-                lattice, frac, numbers, variance * self.covariance, reading.tau, reading.angle_tolerance, reading.level).frac
-        found, _ = label_cell(lattice, frac, numbers, symprec, reading.angle_tolerance, recorder=self.recorder)
+                lattice,
+                frac,
+                numbers,
+                variance * self.covariance,
+                reading.tau,
+                reading.angle_tolerance,
+                reading.level,
+            ).frac
+        found, _ = label_cell(
+            lattice, frac, numbers, symprec, reading.angle_tolerance, recorder=self.recorder
+        )
         return 0 if found is None else found.number
 
     def symprec(self, sigma: float, distance) -> float:
@@ -312,7 +398,11 @@ class NoisyOracle:
 
         tau, n_atoms = self.reading.tau, len(distance)
         if self.reading.labeller == "true-error":
-            return min(0.25, max(0.01, 6 * float(np.sqrt(np.mean(np.square(distance)))))) if n_atoms else 0.01
+            return (
+                min(0.25, max(0.01, 6 * float(np.sqrt(np.mean(np.square(distance))))))
+                if n_atoms
+                else 0.01
+            )
         if self.reading.labeller == "statistical" or not n_atoms:
             return tau
         gain = np.sqrt(np.linalg.eigvalsh(self.covariance)[-1])
@@ -362,7 +452,15 @@ def _distance_to_truth(kinds, points, numbers, positions):
     return distance
 
 
-def read_cells(cells, protocol: Protocol, sigmas, seeds, reading: NoiseReading = NoiseReading(), *, shared: bool | None = None) -> dict[str, np.ndarray]:
+def read_cells(
+    cells,
+    protocol: Protocol,
+    sigmas,
+    seeds,
+    reading: NoiseReading = NoiseReading(),
+    *,
+    shared: bool | None = None,
+) -> dict[str, np.ndarray]:
     """Read a list of cells at every sigma and seed, in memory.
 
     Parameters
@@ -383,6 +481,8 @@ def read_cells(cells, protocol: Protocol, sigmas, seeds, reading: NoiseReading =
     draws = [None] * len(cells)
     if shared:
         sizes = [len(cell.numbers) * int(np.prod(protocol.tiling)) for cell in cells]
-        draws = list(zip(*(shared_draws(sizes, seed, len(protocol.views)) for seed in seeds), strict=True))
+        draws = list(
+            zip(*(shared_draws(sizes, seed, len(protocol.views)) for seed in seeds), strict=True)
+        )
     found = [oracle.run(cell, sigmas, seeds, draw) for cell, draw in zip(cells, draws, strict=True)]
     return {name: np.stack([one[name] for one in found], axis=-1) for name in found[0]}

@@ -12,7 +12,13 @@ from rc_hpc.geometry.pairs import pair_frames
 from rc_hpc.geometry.protocol import Protocol
 from rc_hpc.kernels.candidates import count_candidates, fill_candidates, normal_heights, project
 from rc_hpc.kernels.merge import clusters
-from rc_hpc.kernels.occlusion import chosen_by_dominance, hidden_centres, points_near, shown_points, spots_covered
+from rc_hpc.kernels.occlusion import (
+    chosen_by_dominance,
+    hidden_centres,
+    points_near,
+    shown_points,
+    spots_covered,
+)
 from rc_hpc.kernels.search import sort_in_space
 from rc_hpc.kernels.subsets import largest_distance
 from rc_hpc.oracle.census import PackedCell
@@ -51,7 +57,10 @@ class Picture(NamedTuple):
     def dropped(self, condition: str) -> np.ndarray:
         """Discs whose centres a condition takes away, (V, T n) bool."""
         return {
-            "O0": np.zeros_like(self.occluded), "O1": self.occluded & ~self.redundant, "O2": self.occluded, "O3": self.redundant,
+            "O0": np.zeros_like(self.occluded),
+            "O1": self.occluded & ~self.redundant,
+            "O2": self.occluded,
+            "O3": self.redundant,
         }[condition]
 
     def shown_sites(self, dropped: np.ndarray) -> np.ndarray:
@@ -73,11 +82,24 @@ def picture(lattice, positions, numbers, rotations, tiling, radii_factor: float,
     """
     from ase.data import covalent_radii
 
-    shifts = np.stack(np.meshgrid(*(np.arange(t) for t in tiling), indexing="ij"), axis=-1).reshape(-1, 3) @ lattice
+    shifts = (
+        np.stack(np.meshgrid(*(np.arange(t) for t in tiling), indexing="ij"), axis=-1).reshape(
+            -1, 3
+        )
+        @ lattice
+    )
     copies = (shifts[:, None] + positions[None]).reshape(-1, 3)
     radii = np.tile(covalent_radii[numbers] * radii_factor, len(shifts))
-    screen, depth = project(copies, rotations), np.ascontiguousarray((copies @ rotations[:, :, 2].T).T)
-    return Picture(shifts, screen, radii, *hidden_centres(screen, depth, radii, np.tile(orbit, len(shifts)), TIE))
+    screen, depth = (
+        project(copies, rotations),
+        np.ascontiguousarray((copies @ rotations[:, :, 2].T).T),
+    )
+    return Picture(
+        shifts,
+        screen,
+        radii,
+        *hidden_centres(screen, depth, radii, np.tile(orbit, len(shifts)), TIE),
+    )
 
 
 class _Shown(NamedTuple):
@@ -139,24 +161,42 @@ class OcclusionOracle:
         self.recorder.about(cell.id)
         positions, numbers = np.ascontiguousarray(cell.positions), np.asarray(cell.numbers)
         orbit = orbits(cell.lattice, positions, numbers, ORBIT_SYMPREC, self.recorder)
-        drawn = picture(cell.lattice, positions, numbers, self.rotations, self.tiling, options.radii_factor, orbit)
+        drawn = picture(
+            cell.lattice,
+            positions,
+            numbers,
+            self.rotations,
+            self.tiling,
+            options.radii_factor,
+            orbit,
+        )
         dropped = [drawn.dropped(condition) for condition in options.conditions]
         shown = np.array([drawn.shown_sites(one) for one in dropped])
         shape = (len(options.readings), len(dropped), len(self.subsets))
-        made = {name: np.empty(shape, np.int64) for name in ("n_recovered", "label_status", "space_group")}
+        made = {
+            name: np.empty(shape, np.int64)
+            for name in ("n_recovered", "label_status", "space_group")
+        }
         made |= {name: np.full(shape, np.inf) for name in ("point_error", "atom_error")}
         for rule in options.rules:
             self._read(cell, rule, drawn, dropped, shown, made)
         truth = cell.space_group if options.truth == "stored" else cell.space_group_conventional
         codes, groups = code_table(), made["space_group"]
         equal = (codes[groups] == codes[truth]) & (groups > 0)[..., None]
-        clear = np.array([[shown[c][subset].sum(axis=0) for subset, *_ in self.subsets] for c in range(len(dropped))])
+        clear = np.array(
+            [
+                [shown[c][subset].sum(axis=0) for subset, *_ in self.subsets]
+                for c in range(len(dropped))
+            ]
+        )
         fields = {f"occlusion/{name}": values for name, values in made.items()} | {
             "structures/n_drawn": len(drawn.radii),
             "visibility/n_occluded": drawn.occluded.sum(axis=1),
             "visibility/n_redundant": drawn.redundant.sum(axis=1),
             "visibility/n_hidden": (~shown).sum(axis=2),
-            "sites/n_clear": (clear == np.array([len(subset) for subset, *_ in self.subsets])[:, None]).sum(axis=2),
+            "sites/n_clear": (
+                clear == np.array([len(subset) for subset, *_ in self.subsets])[:, None]
+            ).sum(axis=2),
             "sites/n_lost": (clear < 2).sum(axis=2),
             "sites/n_gone": (clear == 0).sum(axis=2),
             "occlusion/correct_crystal_system": equal[..., 0],
@@ -172,17 +212,28 @@ class OcclusionOracle:
         order, starts, kinds = _by_species(np.asarray(cell.numbers), by_atom)
         atoms, atom_heights, _ = sort_in_space(np.ascontiguousarray(cell.positions[order]), starts)
         screen = project(np.ascontiguousarray(cell.positions[order]), self.rotations)
-        table = LabelTable(cell.lattice, (options.pack.tau,), options.pack.angle_tolerance, by_atom, self.recorder)
+        table = LabelTable(
+            cell.lattice, (options.pack.tau,), options.pack.angle_tolerance, by_atom, self.recorder
+        )
         if not by_atom:
-            table.labels(kinds, np.repeat(kinds, np.diff(starts)), atoms, {options.pack.tau: cell.space_group_conventional})
-        readings = [(r, *reading) for r, reading in enumerate(options.readings) if reading[2] == rule]
+            table.labels(
+                kinds,
+                np.repeat(kinds, np.diff(starts)),
+                atoms,
+                {options.pack.tau: cell.space_group_conventional},
+            )
+        readings = [
+            (r, *reading) for r, reading in enumerate(options.readings) if reading[2] == rule
+        ]
         for c, sites in enumerate(shown):
             visible = np.ascontiguousarray(sites[:, order])
             found = self._enumerate(screen, starts, visible, by_atom)
             passes: dict[str, np.ndarray | int] = {}
             for r, verification, enumeration, _ in readings:
                 if verification not in passes:
-                    passes[verification] = self._forgiven(verification, found, screen, starts, visible, drawn, ~dropped[c])
+                    passes[verification] = self._forgiven(
+                        verification, found, screen, starts, visible, drawn, ~dropped[c]
+                    )
                 for k, (subset, pairs, anchored) in enumerate(self.subsets):
                     accepted = _accepted(verification, found, passes[verification], subset, pairs)
                     if enumeration == "anchor":
@@ -196,17 +247,26 @@ class OcclusionOracle:
                         made["space_group"][r, c, k], made["label_status"][r, c, k] = 0, NO_ATOMS
                         continue
                     heights = found.height[chosen]
-                    made["point_error"][r, c, k] = largest_distance(points, bounds, atoms, atom_heights, starts)
-                    made["atom_error"][r, c, k] = largest_distance(atoms, starts, points, heights, bounds)
+                    made["point_error"][r, c, k] = largest_distance(
+                        points, bounds, atoms, atom_heights, starts
+                    )
+                    made["atom_error"][r, c, k] = largest_distance(
+                        atoms, starts, points, heights, bounds
+                    )
                     if by_atom:
                         points = points[np.lexsort((found.met[chosen], found.species[chosen]))]
                     group, status = table.labels(kinds, numbers, points)
-                    made["space_group"][r, c, k], made["label_status"][r, c, k] = group[0], status[0]
+                    made["space_group"][r, c, k], made["label_status"][r, c, k] = (
+                        group[0],
+                        status[0],
+                    )
 
     def _enumerate(self, screen, starts, visible, by_atom) -> _Shown:
         """Candidates of all pairs up to a gap of delta."""
         frames, reach = self.frames, self.options.delta
-        points, heights, view_starts, atom = shown_points(screen, starts, visible, not by_atom, NUMERICAL_ZERO)
+        points, heights, view_starts, atom = shown_points(
+            screen, starts, visible, not by_atom, NUMERICAL_ZERO
+        )
         along, order = normal_heights(points, view_starts, frames.views, frames.screen_normal)
         counts = count_candidates(along, order, view_starts, frames.views, reach)
         if counts.sum() > self.options.max_candidates:
@@ -216,31 +276,76 @@ class OcclusionOracle:
             )
         # No true atoms are handed over: nothing here may depend on them.
         pair, species, met, position, height, _, residual, nearest, _ = fill_candidates(
-            points, heights, view_starts, atom, along, order, self.rotations, frames.views, frames.normal,
-            frames.screen_side, frames.dual, np.empty((0, 3)), np.empty(0), np.zeros_like(starts), counts, reach, by_atom,
+            points,
+            heights,
+            view_starts,
+            atom,
+            along,
+            order,
+            self.rotations,
+            frames.views,
+            frames.normal,
+            frames.screen_side,
+            frames.dual,
+            np.empty((0, 3)),
+            np.empty(0),
+            np.zeros_like(starts),
+            counts,
+            reach,
+            by_atom,
         )
         return _Shown(points, pair, species, met, position, height, residual, nearest)
 
-    def _forgiven(self, verification, found: _Shown, screen, starts, visible, drawn: Picture, discs) -> np.ndarray:
+    def _forgiven(
+        self, verification, found: _Shown, screen, starts, visible, drawn: Picture, discs
+    ) -> np.ndarray:
         """Views that do not show a candidate and let it pass all the same, (C, V) bool."""
         missed = found.nearest < 0
         if verification in ("covered", "painted"):
             discs = discs if verification == "covered" else np.ones_like(discs)
             return spots_covered(
-                found.position, missed, drawn.shifts, drawn.screen, drawn.radii, np.ascontiguousarray(discs), self.rotations, TIE)
+                found.position,
+                missed,
+                drawn.shifts,
+                drawn.screen,
+                drawn.radii,
+                np.ascontiguousarray(discs),
+                self.rotations,
+                TIE,
+            )
         if verification == "excused":
-            points, heights, view_starts, _ = shown_points(screen, starts, ~visible, False, NUMERICAL_ZERO)
+            points, heights, view_starts, _ = shown_points(
+                screen, starts, ~visible, False, NUMERICAL_ZERO
+            )
             return points_near(
-                found.position, found.species, missed, points, heights, view_starts, self.rotations, self.options.delta)
+                found.position,
+                found.species,
+                missed,
+                points,
+                heights,
+                view_starts,
+                self.rotations,
+                self.options.delta,
+            )
         return np.zeros_like(missed)
 
     def _merged(self, found: _Shown, live, rule: str, subset) -> np.ndarray:
         """Candidates that become atoms, ascending."""
         if rule == "dominance":
             return chosen_by_dominance(
-                live, found.pair, self.frames.kappa, found.residual, found.nearest, subset, found.points.shape[1], NUMERICAL_ZERO)
+                live,
+                found.pair,
+                self.frames.kappa,
+                found.residual,
+                found.nearest,
+                subset,
+                found.points.shape[1],
+                NUMERICAL_ZERO,
+            )
         order = np.argsort(found.met[live], kind="stable")
-        _, leaders = clusters(live, order, found.species, found.position, found.height, self.options.delta, True)
+        _, leaders = clusters(
+            live, order, found.species, found.position, found.height, self.options.delta, True
+        )
         return live[leaders]
 
 
@@ -269,7 +374,9 @@ def _by_species(numbers: np.ndarray, as_listed: bool) -> tuple[np.ndarray, np.nd
 
     Species come by atomic number, or in the order in which the cell lists them.
     """
-    kinds, first, species, sizes = np.unique(numbers, return_index=True, return_inverse=True, return_counts=True)
+    kinds, first, species, sizes = np.unique(
+        numbers, return_index=True, return_inverse=True, return_counts=True
+    )
     if as_listed:
         ranks = np.argsort(first)
         kinds, sizes, species = kinds[ranks], sizes[ranks], np.argsort(ranks)[species]

@@ -14,7 +14,9 @@ from rc_hpc.symmetry.labels import label_cell
 from rc_hpc.symmetry.stability import flipped, neighbourhood_stable, quarantine, sweep
 
 
-def pack_structure(structure: Structure, options: PackOptions, fields: dict, recorder=NULL_RECORDER):
+def pack_structure(
+    structure: Structure, options: PackOptions, fields: dict, recorder=NULL_RECORDER
+):
     """Check, label and standardise one structure.
 
     Parameters
@@ -45,12 +47,16 @@ def pack_structure(structure: Structure, options: PackOptions, fields: dict, rec
         source_space_group=structure.source_space_group,
     )
     kinds, counts = np.unique(numbers, return_counts=True)
-    fields["formula"] = Composition.from_dict(dict(zip(kinds.tolist(), counts.tolist(), strict=True))).reduced_formula
+    fields["formula"] = Composition.from_dict(
+        dict(zip(kinds.tolist(), counts.tolist(), strict=True))
+    ).reduced_formula
     _refuse_large(len(numbers), "as read", options)
     check_cell(lattice, frac, numbers, min_distance=options.min_distance)
     recorder.about(structure.id)
 
-    label, why = label_cell(lattice, frac, numbers, options.tau, options.angle_tolerance, recorder=recorder)
+    label, why = label_cell(
+        lattice, frac, numbers, options.tau, options.angle_tolerance, recorder=recorder
+    )
     if label is None:
         raise StructureError(Status.label_failed, f"the cell as read has no label: {why}")
     _set_label(fields, label, "")
@@ -72,7 +78,12 @@ def pack_structure(structure: Structure, options: PackOptions, fields: dict, rec
     if (options.tau, options.angle_tolerance) != (options.cell_symprec, ANGLE_TOLERANCE):
         order = canonical_order(cell.positions, cell.numbers)
         label, why = label_cell(
-            cell.lattice, cell.frac[order], cell.numbers[order], options.tau, options.angle_tolerance, recorder=recorder
+            cell.lattice,
+            cell.frac[order],
+            cell.numbers[order],
+            options.tau,
+            options.angle_tolerance,
+            recorder=recorder,
         )
     if label is None:
         raise StructureError(Status.label_failed, f"the conventional cell has no label: {why}")
@@ -82,16 +93,19 @@ def pack_structure(structure: Structure, options: PackOptions, fields: dict, rec
 
 def _set_label(fields: dict, label, suffix: str) -> None:
     system, point_group, bravais = label.codes
-    fields.update({
-        f"space_group{suffix}": label.number,
-        f"crystal_system{suffix}": system,
-        f"point_group{suffix}": point_group,
-        f"bravais{suffix}": bravais,
-    })
+    fields.update(
+        {
+            f"space_group{suffix}": label.number,
+            f"crystal_system{suffix}": system,
+            f"point_group{suffix}": point_group,
+            f"bravais{suffix}": bravais,
+        }
+    )
 
 
 def _refuse_large(n_atoms: int, where: str, options: PackOptions) -> None:
     if n_atoms > options.max_atoms:
         raise StructureError(
-            Status.too_large, f"{n_atoms} atoms {where}, more than --max-atoms {options.max_atoms}: raise it to include this structure"
+            Status.too_large,
+            f"{n_atoms} atoms {where}, more than --max-atoms {options.max_atoms}: raise it to include this structure",
         )

@@ -61,8 +61,13 @@ def prepare_numba_cache() -> Path:
     if why:
         wanted, folder = folder, next(f for f in _fallbacks(key) if not _unwritable(f))
         if launcher_rank() == 0:
-            log.warning("kernels cannot be cached in %s (%s): using %s. Set NUMBA_CACHE_DIR to a "
-                        "writable folder to compile only once", wanted, why, folder)
+            log.warning(
+                "kernels cannot be cached in %s (%s): using %s. Set NUMBA_CACHE_DIR to a "
+                "writable folder to compile only once",
+                wanted,
+                why,
+                folder,
+            )
     os.environ["NUMBA_CACHE_DIR"] = str(folder)
     if "numba" in sys.modules:  # it has read the variable; kernels look here when decorated
         sys.modules["numba"].config.CACHE_DIR = str(folder)
@@ -104,8 +109,11 @@ def _unwritable(folder: Path) -> str:
             # A guessable name that all users may take: what lies there is run as code.
             for path in (folder.parent, folder):
                 found = path.lstat()
-                if (not stat.S_ISDIR(found.st_mode) or found.st_uid != os.getuid()
-                        or found.st_mode & 0o022):
+                if (
+                    not stat.S_ISDIR(found.st_mode)
+                    or found.st_uid != os.getuid()
+                    or found.st_mode & 0o022
+                ):
                     return f"{path} can be changed by other users"
         with tempfile.TemporaryFile(dir=folder) as probe:
             probe.write(b"probe")

@@ -15,20 +15,51 @@ from rc_hpc.parallel.launch import Comm, communicator, limit_threads, run_guarde
 from rc_hpc.parallel.queue import WorkQueue
 
 #: File systems that other nodes see too.
-NETWORK = ("nfs", "nfs4", "lustre", "gpfs", "beegfs", "ceph", "cifs", "smb3", "pvfs2", "panfs", "afs", "9p", "fuse.sshfs")
+NETWORK = (
+    "nfs",
+    "nfs4",
+    "lustre",
+    "gpfs",
+    "beegfs",
+    "ceph",
+    "cifs",
+    "smb3",
+    "pvfs2",
+    "panfs",
+    "afs",
+    "9p",
+    "fuse.sshfs",
+)
 DRAWS_EACH = 50
 
 
 def main(argv: list[str] | None = None) -> int:
     """Check on all ranks, print on rank 0; returns 0 where all is well, else 1."""
     p = argparse.ArgumentParser(prog="python -m rc_hpc.parallel.check_launch", description=__doc__)
-    p.add_argument("--tasks", type=int, default=1, metavar="N", help="ranks that were asked for; default: %(default)s")
-    p.add_argument("--output-folder", type=Path, default=Path(), metavar="DIR", help="where results shall go; default: here")
+    p.add_argument(
+        "--tasks",
+        type=int,
+        default=1,
+        metavar="N",
+        help="ranks that were asked for; default: %(default)s",
+    )
+    p.add_argument(
+        "--output-folder",
+        type=Path,
+        default=Path(),
+        metavar="DIR",
+        help="where results shall go; default: here",
+    )
     args = p.parse_args(argv)
     limit_threads()
     comm = communicator()
     ranks = comm.allgather(facts())
-    wrong = rank_faults(ranks, args.tasks) + binding_faults(ranks) + path_faults(comm, args.output_folder) + counter_faults(comm)
+    wrong = (
+        rank_faults(ranks, args.tasks)
+        + binding_faults(ranks)
+        + path_faults(comm, args.output_folder)
+        + counter_faults(comm)
+    )
     if comm.rank == 0:
         _tell(ranks, wrong)
     return int(bool(wrong))
@@ -42,9 +73,12 @@ def facts() -> dict:
 
         library = MPI.Get_library_version().strip("\x00 \n").splitlines()[0].strip()
     return {
-        "host": platform.node(), "library": library, "python": sys.executable,
+        "host": platform.node(),
+        "library": library,
+        "python": sys.executable,
         "versions": f"Python {platform.python_version()}, rc_hpc {rc_hpc.__version__}",
-        "cpus": sorted(os.sched_getaffinity(0)), "cpus_of_node": os.cpu_count() or 1,
+        "cpus": sorted(os.sched_getaffinity(0)),
+        "cpus_of_node": os.cpu_count() or 1,
         "cpus_asked": int(os.environ.get("SLURM_CPUS_PER_TASK", 1)),
     }
 
@@ -53,12 +87,16 @@ def rank_faults(ranks: list[dict], tasks: int) -> list[str]:
     """Wrong number of ranks, or ranks that run different programs; `ranks` as from `facts`."""
     wrong = []
     if len(ranks) != tasks:
-        wrong.append(f"{tasks} tasks were asked for, {len(ranks)} rank(s) joined: set RC_MPI to a type of `srun --mpi=list` that "
-                     "belongs to the MPI library (pmi2: MPICH, Intel MPI; pmix: Open MPI)")
+        wrong.append(
+            f"{tasks} tasks were asked for, {len(ranks)} rank(s) joined: set RC_MPI to a type of `srun --mpi=list` that "
+            "belongs to the MPI library (pmi2: MPICH, Intel MPI; pmix: Open MPI)"
+        )
     for name in ("library", "versions"):
         found = sorted({rank[name] for rank in ranks})
         if len(found) > 1:
-            wrong.append(f"ranks differ in {name}: {'; '.join(found)}: let RC_PYTHON and the modules be the same on all nodes")
+            wrong.append(
+                f"ranks differ in {name}: {'; '.join(found)}: let RC_PYTHON and the modules be the same on all nodes"
+            )
     return wrong
 
 
@@ -70,11 +108,17 @@ def binding_faults(ranks: list[dict]) -> list[str]:
         needed = min(sum(rank["cpus_asked"] for rank in here), here[0]["cpus_of_node"])
         usable = len(set().union(*(rank["cpus"] for rank in here)))
         if usable < needed:
-            wrong.append(f"{host}: {len(here)} rank(s) share {usable} CPU(s), {needed} are theirs: add --cpu-bind=cores (or none) to "
-                         "RC_SRUN, and keep SRUN_CPUS_PER_TASK")
-        elif any(len(rank["cpus"]) < min(rank["cpus_asked"], rank["cpus_of_node"]) for rank in here):
-            wrong.append(f"{host}: a rank may use fewer CPUs than --cpus-per-task gives it: keep SRUN_CPUS_PER_TASK, or add "
-                         "--cpu-bind=none to RC_SRUN")
+            wrong.append(
+                f"{host}: {len(here)} rank(s) share {usable} CPU(s), {needed} are theirs: add --cpu-bind=cores (or none) to "
+                "RC_SRUN, and keep SRUN_CPUS_PER_TASK"
+            )
+        elif any(
+            len(rank["cpus"]) < min(rank["cpus_asked"], rank["cpus_of_node"]) for rank in here
+        ):
+            wrong.append(
+                f"{host}: a rank may use fewer CPUs than --cpus-per-task gives it: keep SRUN_CPUS_PER_TASK, or add "
+                "--cpu-bind=none to RC_SRUN"
+            )
     return wrong
 
 
@@ -84,19 +128,33 @@ def path_faults(comm: Comm, output: Path) -> list[str]:
     cache = prepare_numba_cache()
     found = []
     if wanted and Path(wanted).absolute() not in (cache, *cache.parents):
-        found.append(f"NUMBA_CACHE_DIR {wanted} cannot be used (taken: {cache}): set RC_LOCAL_DISK to a folder on the node's own disk")
-    for name, folder in (("NUMBA_CACHE_DIR", cache), ("MPLCONFIGDIR", Path(os.environ.get("MPLCONFIGDIR", cache)))):
+        found.append(
+            f"NUMBA_CACHE_DIR {wanted} cannot be used (taken: {cache}): set RC_LOCAL_DISK to a folder on the node's own disk"
+        )
+    for name, folder in (
+        ("NUMBA_CACHE_DIR", cache),
+        ("MPLCONFIGDIR", Path(os.environ.get("MPLCONFIGDIR", cache))),
+    ):
         why = _unwritable(folder, make=True)
         kind = file_system(folder)
         if why:
-            found.append(f"{name} {folder}: {why}: set RC_LOCAL_DISK to a folder on the node's own disk")
+            found.append(
+                f"{name} {folder}: {why}: set RC_LOCAL_DISK to a folder on the node's own disk"
+            )
         elif kind in NETWORK:
-            found.append(f"{name} {folder} is on a network file system ({kind}): set RC_LOCAL_DISK to a folder on the node's own disk")
+            found.append(
+                f"{name} {folder} is on a network file system ({kind}): set RC_LOCAL_DISK to a folder on the node's own disk"
+            )
     why = _unwritable(output)
     if why:
-        found.append(f"results cannot be written into {output.absolute()}: {why}: submit from a folder the nodes can write, or name one with -o")
+        found.append(
+            f"results cannot be written into {output.absolute()}: {why}: submit from a folder the nodes can write, or name one with -o"
+        )
     where = {(rank, text) for rank, texts in enumerate(comm.allgather(found)) for text in texts}
-    wrong = [f"rank {min(r for r, t in where if t == text)}: {text}" for text in sorted({text for _, text in where})]
+    wrong = [
+        f"rank {min(r for r, t in where if t == text)}: {text}"
+        for text in sorted({text for _, text in where})
+    ]
     return wrong + _shared_faults(comm, output)
 
 
@@ -111,7 +169,9 @@ def _shared_faults(comm: Comm, output: Path) -> list[str]:
         os.unlink(token)
     if all(seen):
         return []
-    return [f"{output.absolute()} of rank 0 is not what rank {seen.index(False)} sees there: submit from a folder that all nodes share"]
+    return [
+        f"{output.absolute()} of rank 0 is not what rank {seen.index(False)} sees there: submit from a folder that all nodes share"
+    ]
 
 
 def _sees(file: Path) -> bool:
@@ -129,7 +189,9 @@ def counter_faults(comm: Comm) -> list[str]:
     dealt = sorted(number for numbers in comm.allgather(drawn) for number in numbers)
     if dealt == list(range(total)):
         return []
-    return ["the ranks' shared counter gave a number twice or never: this MPI library's one-sided operations are broken; use another"]
+    return [
+        "the ranks' shared counter gave a number twice or never: this MPI library's one-sided operations are broken; use another"
+    ]
 
 
 def file_system(path: Path, mounts: Path = Path("/proc/self/mounts")) -> str:
@@ -139,9 +201,14 @@ def file_system(path: Path, mounts: Path = Path("/proc/self/mounts")) -> str:
     except OSError:
         return ""
     real = Path(os.path.realpath(path))
-    found = [(len(Path(point).parts), number, kind) for number, (_, point, kind, *_) in enumerate(lines)
-             if Path(point) in (real, *real.parents)]
-    return max(found, default=(0, 0, ""))[2]  # the last of those mounted on one point hides the others
+    found = [
+        (len(Path(point).parts), number, kind)
+        for number, (_, point, kind, *_) in enumerate(lines)
+        if Path(point) in (real, *real.parents)
+    ]
+    return max(found, default=(0, 0, ""))[
+        2
+    ]  # the last of those mounted on one point hides the others
 
 
 def _unwritable(folder: Path, make: bool = False) -> str:
@@ -160,8 +227,12 @@ def _tell(ranks: list[dict], wrong: list[str]) -> None:
     print(f"{len(ranks)} rank(s) in one communicator on {len(hosts)} node(s): {', '.join(hosts)}")
     print(f"{ranks[0]['library']}; {ranks[0]['versions']}; {ranks[0]['python']}")
     for number, rank in enumerate(ranks):
-        print(f"  rank {number} on {rank['host']}: CPUs {','.join(map(str, rank['cpus']))} of {rank['cpus_of_node']}")
-    print(f"kernels cached in {os.environ['NUMBA_CACHE_DIR']}, matplotlib in {os.environ.get('MPLCONFIGDIR', 'its default')}")
+        print(
+            f"  rank {number} on {rank['host']}: CPUs {','.join(map(str, rank['cpus']))} of {rank['cpus_of_node']}"
+        )
+    print(
+        f"kernels cached in {os.environ['NUMBA_CACHE_DIR']}, matplotlib in {os.environ.get('MPLCONFIGDIR', 'its default')}"
+    )
     for text in wrong:
         print(f"CHANGE: {text}")
     if not wrong:

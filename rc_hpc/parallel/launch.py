@@ -22,8 +22,12 @@ SIZE_VARIABLES = ("SLURM_STEP_NUM_TASKS", "OMPI_COMM_WORLD_SIZE", "PMI_SIZE")
 RANK_VARIABLES = ("OMPI_COMM_WORLD_RANK", "PMI_RANK", "PMIX_RANK", "SLURM_PROCID")
 #: Prefixes of the variables that make a child process take itself for its parent's rank.
 RANK_PREFIXES = ("PMI", "OMPI_", "PRTE", "MPI_LOCAL", "HYDI", "HYDRA", "SLURM_STEP", "SLURM_MPI")
-THREAD_VARIABLES = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS",
-                    "NUMBA_NUM_THREADS")
+THREAD_VARIABLES = (
+    "OMP_NUM_THREADS",
+    "OPENBLAS_NUM_THREADS",
+    "MKL_NUM_THREADS",
+    "NUMBA_NUM_THREADS",
+)
 #: Seconds rank 0 speaks before the others when something fails, so that a fault of all ranks
 #: is told once.
 HEAD_START_S = 1.0
@@ -190,7 +194,7 @@ def _join(tasks: int, sizes: list[int]) -> MpiComm:
         raise RcError(
             f"{started}, but mpi4py cannot load an MPI library:\n  "
             + str(error).strip().replace("\n", "\n  ")
-            + '\nLoad the cluster\'s MPI module, name its libmpi.so in MPI4PY_LIBMPI, or '
+            + "\nLoad the cluster's MPI module, name its libmpi.so in MPI4PY_LIBMPI, or "
             f'pip install "rc_hpc[mpi]". {START_CURE}'
         ) from None
     comm = MpiComm(MPI.COMM_WORLD)

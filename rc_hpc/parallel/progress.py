@@ -64,15 +64,24 @@ class Progress:
     def _make_bar(self):
         from tqdm import tqdm
 
-        return tqdm(total=self.total, initial=self.initial, unit=f" {self.unit}",
-                    file=self.stream, dynamic_ncols=True, mininterval=0.2)
+        return tqdm(
+            total=self.total,
+            initial=self.initial,
+            unit=f" {self.unit}",
+            file=self.stream,
+            dynamic_ncols=True,
+            mininterval=0.2,
+        )
 
     def update(self, rows: int, failures: int = 0, note: str = "") -> None:
         """Tell the rows done so far in this run, how many of them failed, and what else is to be shown."""
         self._rows, self._failures, self._note = rows, failures, note
         if self._bar is not None:
             if failures or note:
-                self._bar.set_postfix_str(", ".join(filter(None, (f"{failures} failed" if failures else "", note))), refresh=False)
+                self._bar.set_postfix_str(
+                    ", ".join(filter(None, (f"{failures} failed" if failures else "", note))),
+                    refresh=False,
+                )
             self._bar.update(self.initial + rows - self._bar.n)
         elif self.mode == "plain":
             step = self._twentieth()

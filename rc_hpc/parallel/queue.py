@@ -53,7 +53,8 @@ class _SharedCells:
         self._before = np.zeros(N_CELLS, np.int64)
         item = self._values.itemsize
         self._window = MPI.Win.Allocate(
-            N_CELLS * item if comm.rank == 0 else 0, item, comm=comm.mpi)
+            N_CELLS * item if comm.rank == 0 else 0, item, comm=comm.mpi
+        )
         if comm.rank == 0:
             self._window.Lock(0)
             self._window.Put(self._values, 0)
@@ -78,7 +79,8 @@ class _SharedCells:
             self._values[cell] = value
             op = self._mpi.SUM if value else self._mpi.NO_OP
             self._window.Fetch_and_op(
-                self._values[cell:cell + 1], self._before[cell:cell + 1], 0, cell, op)
+                self._values[cell : cell + 1], self._before[cell : cell + 1], 0, cell, op
+            )
         self._window.Flush(0)
         return [int(self._before[cell]) for cell in values]
 

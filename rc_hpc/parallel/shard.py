@@ -41,8 +41,9 @@ def make_batches(
     """
     costs = _checked(costs)
     if not 0 < max_cost_share <= 1 or max_rows < 1:
-        raise ValueError(f"max_cost_share {max_cost_share} must be in (0, 1], "
-                         f"max_rows {max_rows} at least 1")
+        raise ValueError(
+            f"max_cost_share {max_cost_share} must be in (0, 1], max_rows {max_rows} at least 1"
+        )
     # Cost of all rows before row i.
     before = np.concatenate(([0.0], np.cumsum(costs)))
     limit = max_cost_share * before[-1]

@@ -53,15 +53,27 @@ def place(environ: Mapping[str, str] = os.environ) -> Place:
     """
     if "RANK" in environ and "WORLD_SIZE" in environ:
         return Place(
-            int(environ["RANK"]), int(environ["WORLD_SIZE"]), int(environ.get("LOCAL_RANK", 0)),
-            environ.get("MASTER_ADDR", "127.0.0.1"), int(environ.get("MASTER_PORT", 29500)), "torchrun")
+            int(environ["RANK"]),
+            int(environ["WORLD_SIZE"]),
+            int(environ.get("LOCAL_RANK", 0)),
+            environ.get("MASTER_ADDR", "127.0.0.1"),
+            int(environ.get("MASTER_PORT", 29500)),
+            "torchrun",
+        )
     tasks = int(environ.get("SLURM_STEP_NUM_TASKS", 1))
     if tasks > 1:
         return Place(
-            int(environ["SLURM_PROCID"]), tasks, int(environ.get("SLURM_LOCALID", 0)),
-            environ.get("MASTER_ADDR") or _first_node(environ), int(environ.get("MASTER_PORT") or _port(environ)), "srun")
+            int(environ["SLURM_PROCID"]),
+            tasks,
+            int(environ.get("SLURM_LOCALID", 0)),
+            environ.get("MASTER_ADDR") or _first_node(environ),
+            int(environ.get("MASTER_PORT") or _port(environ)),
+            "srun",
+        )
     if any(int(environ.get(name) or 1) > 1 for name in _MPI_SIZES):
-        raise UsageError("an MPI launcher started several processes, each of which would train alone: start them with srun, or with torchrun --nproc-per-node N")
+        raise UsageError(
+            "an MPI launcher started several processes, each of which would train alone: start them with srun, or with torchrun --nproc-per-node N"
+        )
     return Place()
 
 
@@ -74,7 +86,11 @@ def _first_node(environ: Mapping[str, str]) -> str:
 
 
 def _port(environ: Mapping[str, str]) -> int:
-    return 20000 + (int(environ.get("SLURM_JOB_ID", 0)) + 101 * int(environ.get("SLURM_STEP_ID", 0) or 0)) % 12000
+    return (
+        20000
+        + (int(environ.get("SLURM_JOB_ID", 0)) + 101 * int(environ.get("SLURM_STEP_ID", 0) or 0))
+        % 12000
+    )
 
 
 def choose_device(asked: str, where: Place):
@@ -90,13 +106,18 @@ def choose_device(asked: str, where: Place):
     if asked == "cpu":
         return torch.device("cpu")
     if not torch.cuda.is_available():
-        built = f"built for CUDA {torch.version.cuda}" if torch.version.cuda else "built without CUDA"
+        built = (
+            f"built for CUDA {torch.version.cuda}" if torch.version.cuda else "built without CUDA"
+        )
         raise UsageError(
             f"--device cuda: torch {torch.__version__} ({built}) sees no GPU. On a cluster ask for one (--gpus-per-task=1) and look at nvidia-smi; "
-            "to train on the CPU say --device cpu")
+            "to train on the CPU say --device cpu"
+        )
     devices = torch.cuda.device_count()
     if where.local >= devices > 1:
-        raise UsageError(f"rank {where.rank} is number {where.local} on its node, which shows {devices} GPUs: start at most one process for each")
+        raise UsageError(
+            f"rank {where.rank} is number {where.local} on its node, which shows {devices} GPUs: start at most one process for each"
+        )
     device = torch.device("cuda", where.local % devices)
     torch.cuda.set_device(device)
     return device
@@ -125,13 +146,25 @@ class Ranks:
                 os.environ.setdefault("MASTER_PORT", str(where.port))
                 method = "env://"
             try:
-                dist.init_process_group(backend, method, rank=where.rank, world_size=where.world, timeout=PATIENCE, **more)
+                dist.init_process_group(
+                    backend,
+                    method,
+                    rank=where.rank,
+                    world_size=where.world,
+                    timeout=PATIENCE,
+                    **more,
+                )
                 # Flags and numbers go over the CPU, so that no step waits for the GPU.
-                self._control = dist.new_group(backend="gloo", timeout=PATIENCE) if backend == "nccl" else dist.group.WORLD
+                self._control = (
+                    dist.new_group(backend="gloo", timeout=PATIENCE)
+                    if backend == "nccl"
+                    else dist.group.WORLD
+                )
             except (RuntimeError, ValueError) as error:
                 raise RcError(
                     f"rank {where.rank} of {where.world} cannot join the others at {where.address}:{where.port} ({str(error).splitlines()[0]}): "
-                    "set MASTER_ADDR to a name or address of the first node that all nodes reach, MASTER_PORT to a free port, and GLOO_SOCKET_IFNAME or NCCL_SOCKET_IFNAME to the network") from error
+                    "set MASTER_ADDR to a name or address of the first node that all nodes reach, MASTER_PORT to a free port, and GLOO_SOCKET_IFNAME or NCCL_SOCKET_IFNAME to the network"
+                ) from error
         return self
 
     def __exit__(self, kind, *_):
@@ -179,7 +212,9 @@ class Ranks:
             return network
         import torch
 
-        return torch.nn.parallel.DistributedDataParallel(network, device_ids=[self._device] if self._device.type == "cuda" else None)
+        return torch.nn.parallel.DistributedDataParallel(
+            network, device_ids=[self._device] if self._device.type == "cuda" else None
+        )
 
     def share_buffers(self, network) -> None:
         """Give all ranks the running statistics of rank 0, before the network is measured."""

@@ -28,7 +28,13 @@ def frontier(given: Given) -> Figure:
     sizes = sorted(set(frame["views"]), reverse=True)[:MOST_SIZES]
     wide = len(enumerations) > 1
     made, axes = style.figure(
-        style.PAGE_IN if wide else style.COLUMN_IN, 1.0 + (2.2 if len(sizes) == 1 else 1.75) * len(sizes), len(sizes), len(enumerations), sharex=True, sharey="row")
+        style.PAGE_IN if wide else style.COLUMN_IN,
+        1.0 + (2.2 if len(sizes) == 1 else 1.75) * len(sizes),
+        len(sizes),
+        len(enumerations),
+        sharex=True,
+        sharey="row",
+    )
     for row, size in enumerate(sizes):
         of_size = frame[frame["views"] == size]
         for column, enumeration in enumerate(enumerations):
@@ -58,16 +64,30 @@ def _lines(ax: Axes, shown: pd.DataFrame, rules: list[str]) -> None:
     for number, rule in enumerate(rules):
         line = shown[shown["merge"] == rule]
         width = 0.9 + 0.5 * (len(rules) - 1 - number)
-        ax.plot(line["delta_angstrom"], line["R1"], label=rule, linewidth=width, markevery=(number % 2, 2), **style.series(MERGE_RULES.index(rule)))
+        ax.plot(
+            line["delta_angstrom"],
+            line["R1"],
+            label=rule,
+            linewidth=width,
+            markevery=(number % 2, 2),
+            **style.series(MERGE_RULES.index(rule)),
+        )
     style.log_lengths(ax)
     ax.grid(axis="y", **style.GRID)
 
 
 def _recorded(ax: Axes, given: Given, shown: pd.DataFrame, enumeration: str, size: int) -> None:
     for entry in given.recorded:
-        holds = (enumeration, size) == (entry["enumeration"], entry["views"]) and entry["symprec_angstrom"] in set(shown["symprec_angstrom"])
+        holds = (enumeration, size) == (entry["enumeration"], entry["views"]) and entry[
+            "symprec_angstrom"
+        ] in set(shown["symprec_angstrom"])
         if holds and entry["merge"] in set(shown["merge"]):
-            ax.plot(entry["delta_angstrom"], np.array(entry["R1_count"]) / shown["n"].iloc[0], label=f"{style.RECORDED_LABEL}, {entry['merge']}", **style.RECORDED)
+            ax.plot(
+                entry["delta_angstrom"],
+                np.array(entry["R1_count"]) / shown["n"].iloc[0],
+                label=f"{style.RECORDED_LABEL}, {entry['merge']}",
+                **style.RECORDED,
+            )
 
 
 def _sets(shown: pd.DataFrame) -> str:
@@ -79,13 +99,20 @@ def _sets(shown: pd.DataFrame) -> str:
 def certified(given: Given) -> Figure:
     """Structures certified with the full protocol, an exact step function of delta."""
     frame = given.frame
-    delta, count, n = (frame[name].to_numpy(float) for name in ("delta_angstrom", "certified_count", "n"))
+    delta, count, n = (
+        frame[name].to_numpy(float) for name in ("delta_angstrom", "certified_count", "n")
+    )
     horizon = given.options["delta_max"]
     made, ((ax,),) = style.figure(style.COLUMN_IN, 2.5)
     first = delta[1] if len(delta) > 1 else horizon
     start = min(1e-3, first / 2)
     # from `start`, which stands for everything down to 0, to the end of the profile
-    ax.step([start, *delta[1:], horizon], [*count, count[-1]] / n[0], where="post", **style.series(0) | {"marker": "none", "linewidth": 0.8})
+    ax.step(
+        [start, *delta[1:], horizon],
+        [*count, count[-1]] / n[0],
+        where="post",
+        **style.series(0) | {"marker": "none", "linewidth": 0.8},
+    )
     ax.axvline(given.options["pack"]["tau"], label="tau", **style.GUIDE)
     ax.set_xlim(start, horizon)
     style.log_lengths(ax)
@@ -107,29 +134,62 @@ def grid(given: Given) -> Figure:
     columns = min(2, len(readings))
     rows = -(-len(readings) // columns)
     across = max(style.COLUMN_IN, 0.9 + 0.45 * len(deltas))
-    made, axes = style.figure(min(style.PAGE_IN, columns * across), 0.5 + rows * (0.7 + 0.34 * len(symprecs)), rows, columns)
+    made, axes = style.figure(
+        min(style.PAGE_IN, columns * across),
+        0.5 + rows * (0.7 + 0.34 * len(symprecs)),
+        rows,
+        columns,
+    )
     lowest = float(frame["R1"].min())
-    for ax in list(axes.flat)[len(readings):]:
+    for ax in list(axes.flat)[len(readings) :]:
         ax.remove()
     for ax, ((enumeration, rule), cells) in zip(axes.flat, readings, strict=False):
-        table = cells.pivot(index="symprec_angstrom", columns="delta_angstrom", values=["R1", "R1_count"])
+        table = cells.pivot(
+            index="symprec_angstrom", columns="delta_angstrom", values=["R1", "R1_count"]
+        )
         share, count = table["R1"].to_numpy(float), table["R1_count"].to_numpy(int)
         old = {
-            (symprec, delta): found for entry in given.recorded if (entry["enumeration"], entry["merge"]) == (enumeration, rule)
-            for symprec, delta, found in zip(entry["symprec_angstrom"], entry["delta_angstrom"], entry["R1_count"], strict=True)
+            (symprec, delta): found
+            for entry in given.recorded
+            if (entry["enumeration"], entry["merge"]) == (enumeration, rule)
+            for symprec, delta, found in zip(
+                entry["symprec_angstrom"], entry["delta_angstrom"], entry["R1_count"], strict=True
+            )
         }
-        ax.imshow(share, cmap="gray", vmin=lowest - 1.5 * (1 - lowest) - 1e-9, vmax=1, aspect="auto", origin="lower")
+        ax.imshow(
+            share,
+            cmap="gray",
+            vmin=lowest - 1.5 * (1 - lowest) - 1e-9,
+            vmax=1,
+            aspect="auto",
+            origin="lower",
+        )
         for row, symprec in enumerate(symprecs):
             for column, delta in enumerate(deltas):
                 known = f"\n({old[symprec, delta]})" if (symprec, delta) in old else ""
-                ax.text(column, row, f"{count[row, column]}{known}", ha="center", va="center", color="black", fontsize=7)
-        ax.set_xticks(range(len(deltas)), [f"{delta:g}" for delta in deltas], rotation=90 if len(deltas) > 8 else 0)
+                ax.text(
+                    column,
+                    row,
+                    f"{count[row, column]}{known}",
+                    ha="center",
+                    va="center",
+                    color="black",
+                    fontsize=7,
+                )
+        ax.set_xticks(
+            range(len(deltas)),
+            [f"{delta:g}" for delta in deltas],
+            rotation=90 if len(deltas) > 8 else 0,
+        )
         ax.set_yticks(range(len(symprecs)), [f"{symprec:g}" for symprec in symprecs])
         ax.tick_params(length=0)
         ax.set_title(f"{enumeration}, {rule}" + ("; in brackets: recorded" if old else ""))
         ax.set_xlabel("delta (Å)")
         ax.set_ylabel("symprec (Å)")
-    made.suptitle(f"structures of {int(frame['n'].iloc[0])} with the right crystal system, {_sets(frame)}", fontsize=8)
+    made.suptitle(
+        f"structures of {int(frame['n'].iloc[0])} with the right crystal system, {_sets(frame)}",
+        fontsize=8,
+    )
     return made
 
 

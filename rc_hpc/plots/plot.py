@@ -81,7 +81,13 @@ class Origin:
     options: dict = field(default_factory=dict)
 
 
-def write(plot: Plot, tables: dict[str, Table], origin: Origin, recorded: tuple[dict, ...], folder: str | Path) -> list[Path]:
+def write(
+    plot: Plot,
+    tables: dict[str, Table],
+    origin: Origin,
+    recorded: tuple[dict, ...],
+    folder: str | Path,
+) -> list[Path]:
     """Draw one figure of tables into `folder`, which is created: PDF, PNG and its data as CSV.
 
     Returns
@@ -97,7 +103,12 @@ def write(plot: Plot, tables: dict[str, Table], origin: Origin, recorded: tuple[
         The folder cannot be written.
     """
     table = tables[plot.table]
-    given = Given(_headline(table.frame), origin.options, recorded, {name: _headline(tables[name].frame) for name in plot.also})
+    given = Given(
+        _headline(table.frame),
+        origin.options,
+        recorded,
+        {name: _headline(tables[name].frame) for name in plot.also},
+    )
     if given.frame.empty:
         raise NothingToDraw("its table has no rows")
     contents = {}
@@ -106,14 +117,18 @@ def write(plot: Plot, tables: dict[str, Table], origin: Origin, recorded: tuple[
         for ending in FORMATS:
             contents[ending] = _saved(made, ending, table.caption)
     for ending, name in {"csv": plot.table, **{f"{name}.csv": name for name in plot.also}}.items():
-        contents[ending] = (_head(plot, tables[name], origin, recorded) + tables[name].frame.to_csv(index=False)).encode()
+        contents[ending] = (
+            _head(plot, tables[name], origin, recorded) + tables[name].frame.to_csv(index=False)
+        ).encode()
     paths = [Path(folder) / f"{plot.name}.{ending}" for ending in contents]
     try:
         Path(folder).mkdir(parents=True, exist_ok=True)
         for path, data in zip(paths, contents.values(), strict=True):
             path.write_bytes(data)
     except OSError as error:
-        raise RcError(f"{folder}: cannot be written ({error.strerror}): choose another folder or free space") from error
+        raise RcError(
+            f"{folder}: cannot be written ({error.strerror}): choose another folder or free space"
+        ) from error
     return paths
 
 
@@ -125,7 +140,10 @@ def _headline(frame: pd.DataFrame) -> pd.DataFrame:
 
 def _saved(made: Figure, ending: str, caption: str) -> bytes:
     # no dates and no versions: equal work gives equal files
-    metadata = {"pdf": {"Title": caption, "CreationDate": None, "Creator": None, "Producer": None}, "png": {"Description": caption, "Software": None}}
+    metadata = {
+        "pdf": {"Title": caption, "CreationDate": None, "Creator": None, "Producer": None},
+        "png": {"Description": caption, "Software": None},
+    }
     sink = io.BytesIO()
     made.savefig(sink, format=ending, metadata=metadata[ending])
     return sink.getvalue()
@@ -133,10 +151,15 @@ def _saved(made: Figure, ending: str, caption: str) -> bytes:
 
 def _head(plot: Plot, table: Table, origin: Origin, recorded: tuple[dict, ...]) -> str:
     told = {
-        "figure": plot.name, "caption": table.caption, "source": origin.source, "content_hash": origin.content_hash,
+        "figure": plot.name,
+        "caption": table.caption,
+        "source": origin.source,
+        "content_hash": origin.content_hash,
         "written by": f"rc_hpc {rc_hpc.__version__}, table {table.name}, unrounded",
     }
     if origin.options:
         told["options"] = json.dumps(origin.options, sort_keys=True)
-    lines = [f"{name}: {text}" for name, text in told.items()] + [f"recorded: {json.dumps(entry, sort_keys=True)}" for entry in recorded]
+    lines = [f"{name}: {text}" for name, text in told.items()] + [
+        f"recorded: {json.dumps(entry, sort_keys=True)}" for entry in recorded
+    ]
     return "".join(f"# {' '.join(line.split())}\n" for line in lines)

@@ -11,9 +11,22 @@ from importlib import resources
 
 @lru_cache(maxsize=1)
 def _entries() -> tuple[dict, ...]:
-    text = resources.files("rc_hpc.plots").joinpath("data", "recorded.toml").read_text(encoding="utf-8")
+    text = (
+        resources.files("rc_hpc.plots")
+        .joinpath("data", "recorded.toml")
+        .read_text(encoding="utf-8")
+    )
     data = tomllib.loads(text)
-    return tuple(entry | {"where": {name: data["samples"][value] if name == "sample" else value for name, value in entry["where"].items()}} for entry in data["entry"])
+    return tuple(
+        entry
+        | {
+            "where": {
+                name: data["samples"][value] if name == "sample" else value
+                for name, value in entry["where"].items()
+            }
+        }
+        for entry in data["entry"]
+    )
 
 
 def sample_of(ids: Iterable[str]) -> str:
@@ -31,8 +44,10 @@ def find(figure: str, conditions: dict) -> tuple[dict, ...]:
         holds each of its values.
     """
     return tuple(
-        entry["values"] | {"record": entry["record"]} for entry in _entries()
-        if entry["figure"] == figure and all(_holds(conditions.get(name), value) for name, value in entry["where"].items())
+        entry["values"] | {"record": entry["record"]}
+        for entry in _entries()
+        if entry["figure"] == figure
+        and all(_holds(conditions.get(name), value) for name, value in entry["where"].items())
     )
 
 

@@ -6,4 +6,9 @@ from rc_hpc.plots import census, frontier, noise, occlusion
 from rc_hpc.plots.plot import Plot
 
 #: By the `kind` of a file, as in its root attributes; each draws a frame of rc_hpc.tables.
-OF_FILES: dict[str, tuple[Plot, ...]] = {"census": census.PLOTS, "frontier": frontier.PLOTS, "noise": noise.PLOTS, "occlusion": occlusion.PLOTS}
+OF_FILES: dict[str, tuple[Plot, ...]] = {
+    "census": census.PLOTS,
+    "frontier": frontier.PLOTS,
+    "noise": noise.PLOTS,
+    "occlusion": occlusion.PLOTS,
+}

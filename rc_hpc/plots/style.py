@@ -19,21 +19,51 @@ HIGHEST_IN = 9.0
 
 #: Letters of at least 7 pt at the printed size, as text in the PDF.
 _SETTINGS = {
-    "font.family": "DejaVu Sans", "font.size": 8, "axes.titlesize": 8, "axes.labelsize": 8, "xtick.labelsize": 7, "ytick.labelsize": 7,
-    "legend.fontsize": 7, "legend.frameon": False, "legend.handlelength": 2.6, "axes.spines.top": False, "axes.spines.right": False, "axes.linewidth": 0.7,
-    "lines.linewidth": 1.2, "lines.markersize": 4.5, "errorbar.capsize": 2, "hatch.linewidth": 0.6, "pdf.fonttype": 42, "savefig.dpi": 300,
-    "axes.grid": False, "axes.axisbelow": True, "text.usetex": False,
+    "font.family": "DejaVu Sans",
+    "font.size": 8,
+    "axes.titlesize": 8,
+    "axes.labelsize": 8,
+    "xtick.labelsize": 7,
+    "ytick.labelsize": 7,
+    "legend.fontsize": 7,
+    "legend.frameon": False,
+    "legend.handlelength": 2.6,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.linewidth": 0.7,
+    "lines.linewidth": 1.2,
+    "lines.markersize": 4.5,
+    "errorbar.capsize": 2,
+    "hatch.linewidth": 0.6,
+    "pdf.fonttype": 42,
+    "savefig.dpi": 300,
+    "axes.grid": False,
+    "axes.axisbelow": True,
+    "text.usetex": False,
 }
 #: Colours of Okabe and Ito, dark and light in turn, each with a marker and a dash of its own.
 _SERIES = (
-    ("#000000", "o", "-"), ("#D55E00", "s", (0, (5, 1.5))), ("#0072B2", "^", (0, (1, 1))), ("#E69F00", "D", (0, (5, 1, 1, 1))),
-    ("#009E73", "v", (0, (3, 1, 1, 1, 1, 1))), ("#CC79A7", "P", (0, (8, 2))), ("#56B4E9", "X", (0, (2, 2))),
+    ("#000000", "o", "-"),
+    ("#D55E00", "s", (0, (5, 1.5))),
+    ("#0072B2", "^", (0, (1, 1))),
+    ("#E69F00", "D", (0, (5, 1, 1, 1))),
+    ("#009E73", "v", (0, (3, 1, 1, 1, 1, 1))),
+    ("#CC79A7", "P", (0, (8, 2))),
+    ("#56B4E9", "X", (0, (2, 2))),
 )
 #: Lines that say something about the axes: chance, a tolerance, a ceiling.
 GUIDE = {"color": "0.45", "linewidth": 0.8, "zorder": 0}
 GRID = {"color": "0.88", "linewidth": 0.5, "zorder": -1}
 #: Values of the published record.
-RECORDED = {"linestyle": "none", "marker": "x", "markersize": 6.5, "markeredgewidth": 1.1, "color": "black", "markerfacecolor": "none", "zorder": 9}
+RECORDED = {
+    "linestyle": "none",
+    "marker": "x",
+    "markersize": 6.5,
+    "markeredgewidth": 1.1,
+    "color": "black",
+    "markerfacecolor": "none",
+    "zorder": 9,
+}
 RECORDED_LABEL = "recorded (paper)"
 
 
@@ -49,7 +79,13 @@ def styled() -> Iterator[None]:
 def series(number: int, filled: bool = True) -> dict:
     """Colour, marker and dash of the series of this number; hollow markers are a second kind of it."""
     color, marker, linestyle = _SERIES[number % len(_SERIES)]
-    return {"color": color, "marker": marker, "linestyle": linestyle, "markerfacecolor": color if filled else "white", "markeredgecolor": color}
+    return {
+        "color": color,
+        "marker": marker,
+        "linestyle": linestyle,
+        "markerfacecolor": color if filled else "white",
+        "markeredgecolor": color,
+    }
 
 
 def points(number: int, filled: bool = True) -> dict:
@@ -57,7 +93,9 @@ def points(number: int, filled: bool = True) -> dict:
     return series(number, filled) | {"linestyle": "none"}
 
 
-def figure(width: float, height: float, rows: int = 1, columns: int = 1, **more) -> tuple[Figure, np.ndarray]:
+def figure(
+    width: float, height: float, rows: int = 1, columns: int = 1, **more
+) -> tuple[Figure, np.ndarray]:
     """A figure (sizes in inches, the height at most that of a page) and its axes, (rows, columns)."""
     from matplotlib.figure import Figure
 

@@ -28,15 +28,27 @@ class ArrayFile:
         self.h5 = h5
         self._scales = layout.Dimensions(h5)
 
-    def add(self, path: str, values, unit: str, description: str, dims: tuple[str, ...] = ()) -> None:
+    def add(
+        self, path: str, values, unit: str, description: str, dims: tuple[str, ...] = ()
+    ) -> None:
         """Write one dataset, compressed; text where the values are not numbers."""
         array = np.asarray(values)
         dtype = TEXT if array.dtype.kind in "OUT" else array.dtype.str
-        dataset = layout.create(self.h5, path, Column(path, dtype, unit, description, dims), array.shape)
+        dataset = layout.create(
+            self.h5, path, Column(path, dtype, unit, description, dims), array.shape
+        )
         self._scales.attach(dataset, dims)
         dataset[...] = array.astype(object) if dtype == TEXT else array
 
-    def reserve(self, path: str, shape: tuple[int, ...], dtype, unit: str, description: str, dims: tuple[str, ...]) -> h5py.Dataset:
+    def reserve(
+        self,
+        path: str,
+        shape: tuple[int, ...],
+        dtype,
+        unit: str,
+        description: str,
+        dims: tuple[str, ...],
+    ) -> h5py.Dataset:
         """A dataset in one uncompressed piece, so that `mapped` can give it without reading it."""
         dataset = self.h5.create_dataset(path, shape=shape, dtype=dtype, track_times=False)
         dataset.attrs["units"], dataset.attrs["description"] = unit, description
@@ -45,7 +57,9 @@ class ArrayFile:
 
 
 @contextmanager
-def new_arrays(path: Path, kind: str, title: str, identity: dict, attrs: dict) -> Iterator[ArrayFile]:
+def new_arrays(
+    path: Path, kind: str, title: str, identity: dict, attrs: dict
+) -> Iterator[ArrayFile]:
     """A new file that appears when the block ends well; `identity` and `attrs` as in `root_attributes`."""
     with disk_errors(path):
         clean_leftovers(path.parent, path.name)
@@ -53,12 +67,16 @@ def new_arrays(path: Path, kind: str, title: str, identity: dict, attrs: dict) -
             file = ArrayFile(h5)
             yield file
             h5.check_disk()
-            for name, value in root_attributes(Schema(kind, title, (), {}), identity, {""}, attrs).items():
+            for name, value in root_attributes(
+                Schema(kind, title, (), {}), identity, {""}, attrs
+            ).items():
                 h5.attrs[name] = value
             h5.attrs["content_hash"] = content_hash(h5)
 
 
-def read_arrays(path: str | Path, kind: str, names: tuple[str, ...]) -> tuple[dict[str, np.ndarray], dict]:
+def read_arrays(
+    path: str | Path, kind: str, names: tuple[str, ...]
+) -> tuple[dict[str, np.ndarray], dict]:
     """Some datasets of a file, and its root attributes.
 
     Raises

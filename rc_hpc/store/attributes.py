@@ -16,8 +16,19 @@ from rc_hpc.store.schema import SCHEMA_VERSION, Schema
 PACKAGES = ("numpy", "numba", "scipy", "h5py", "spglib", "ase", "pymatgen", "pymatgen-core")
 #: Attributes that every merged file has.
 REQUIRED = (
-    "title", "kind", "creator", "creator_version", "schema_version", "file_time", "Conventions",
-    "options", "options_hash", "input_hash", "package_versions", "host_count", "content_hash",
+    "title",
+    "kind",
+    "creator",
+    "creator_version",
+    "schema_version",
+    "file_time",
+    "Conventions",
+    "options",
+    "options_hash",
+    "input_hash",
+    "package_versions",
+    "host_count",
+    "content_hash",
 )
 
 
@@ -35,7 +46,9 @@ def package_versions() -> dict[str, str]:
 def result_versions() -> dict[str, str]:
     """Versions under which work can be joined: rc_hpc and `PACKAGES`, without their foundations."""
     found = package_versions()
-    return {"rc_hpc": rc_hpc.__version__} | {name: found[name] for name in PACKAGES if name in found}
+    return {"rc_hpc": rc_hpc.__version__} | {
+        name: found[name] for name in PACKAGES if name in found
+    }
 
 
 def root_attributes(schema: Schema, identity: dict, hosts: set[str], more: dict) -> dict:

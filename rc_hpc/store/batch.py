@@ -49,7 +49,9 @@ def empty_children(schema: Schema, dims: dict[str, int]) -> Children:
     }
 
 
-def check_batch(schema: Schema, batch: Batch, dims: dict[str, int], children: Children | None = None) -> int:
+def check_batch(
+    schema: Schema, batch: Batch, dims: dict[str, int], children: Children | None = None
+) -> int:
     """Number of rows of the batch, after a check of every array against the schema.
 
     Raises
@@ -69,7 +71,9 @@ def check_batch(schema: Schema, batch: Batch, dims: dict[str, int], children: Ch
     return n
 
 
-def _check_table(prefix: str, columns: tuple[Column, ...], arrays: Batch, dims: dict[str, int]) -> int:
+def _check_table(
+    prefix: str, columns: tuple[Column, ...], arrays: Batch, dims: dict[str, int]
+) -> int:
     _same_names(prefix, [column.path for column in columns], arrays)
     n = len(arrays[columns[0].path])
     for column in columns:
@@ -84,11 +88,15 @@ def _check_table(prefix: str, columns: tuple[Column, ...], arrays: Batch, dims: 
                 if not isinstance(value, str):
                     raise ValueError(f"{name}: {value!r} is not text")
                 if _NOT_STORABLE.search(value):
-                    raise ValueError(f"{name}: {value!r} holds characters that HDF5 text cannot; use `storable`")
+                    raise ValueError(
+                        f"{name}: {value!r} holds characters that HDF5 text cannot; use `storable`"
+                    )
         elif isinstance(column.dtype, type):
             strange = set(np.unique(array).tolist()) - {int(member) for member in column.dtype}
             if strange:
-                raise ValueError(f"{name}: {sorted(strange)} are no codes of {column.dtype.__name__}")
+                raise ValueError(
+                    f"{name}: {sorted(strange)} are no codes of {column.dtype.__name__}"
+                )
     return n
 
 

@@ -10,7 +10,9 @@ import numpy as np
 
 def _key(id_: str, duplicate: int) -> str:
     # 128 bits: no two of a million ids meet; hexadecimal, since NumPy's bytes cut trailing NULs.
-    return hashlib.blake2b(f"{duplicate} {id_}".encode(errors="surrogatepass"), digest_size=16).hexdigest()
+    return hashlib.blake2b(
+        f"{duplicate} {id_}".encode(errors="surrogatepass"), digest_size=16
+    ).hexdigest()
 
 
 class Completed:

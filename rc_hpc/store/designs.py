@@ -56,29 +56,71 @@ def read_design(path: str | Path, block_bytes: int = BLOCK_BYTES) -> DesignFile:
     with open_ours(path, "design") as h5:
         attrs = dict(h5.attrs)
         options = json.loads(attrs["options"])
-        columns = {name: dataset_of(h5, path, f"structures/{name}") for name in ("id", "message", "status")}
-        columns |= {name: dataset_of(h5, path, f"design/{name}") for name in ("split", *DESIGN_COLUMNS)}
+        columns = {
+            name: dataset_of(h5, path, f"structures/{name}") for name in ("id", "message", "status")
+        }
+        columns |= {
+            name: dataset_of(h5, path, f"design/{name}") for name in ("split", *DESIGN_COLUMNS)
+        }
         status: dict[str, tuple[int, str, str]] = {}
         blocks, n_searched = {"training": [], "held_out": []}, 0
         for block in [slice(0, 0), *layout.row_blocks(columns["largest_error"], block_bytes)]:
-            rows = {name: layout.read_rows(column, block) for name, column in columns.items() if name not in ("id", "message")}
+            rows = {
+                name: layout.read_rows(column, block)
+                for name, column in columns.items()
+                if name not in ("id", "message")
+            }
             codes, sides = rows.pop("status"), rows.pop("split")
             count_status(status, codes, columns, block.start)
             used = (codes == Status.ok) & (sides != Side.unused)
             unfinished = used & (rows["n_recovered"] < 0).any(axis=(1, 2, 3))
             if unfinished.any():
                 id_ = layout.read_rows(columns["id"], block.start + int(unfinished.argmax()))
-                raise RcError(f"{path}: structure {id_!r} has status ok but no result for some sigma: compute it again")
+                raise RcError(
+                    f"{path}: structure {id_!r} has status ok but no result for some sigma: compute it again"
+                )
             n_searched += int((used & (sides == Side.searched)).sum())
-            for name, own in (("training", used & (sides != Side.held_out)), ("held_out", used & (sides == Side.held_out))):
+            for name, own in (
+                ("training", used & (sides != Side.held_out)),
+                ("held_out", used & (sides == Side.held_out)),
+            ):
                 blocks[name].append({column: values[own] for column, values in rows.items()})
     sides = {
-        name: {column: np.concatenate([block[column] for block in found]) for column in DESIGN_COLUMNS} for name, found in blocks.items()}
+        name: {
+            column: np.concatenate([block[column] for block in found]) for column in DESIGN_COLUMNS
+        }
+        for name, found in blocks.items()
+    }
     for name, found in sides.items():
         if not len(found["correct"]):
-            raise RcError(f"{path}: no {name.replace('_', '-')} structure has a result: look at the messages in structures/message")
+            raise RcError(
+                f"{path}: no {name.replace('_', '-')} structure has a result: look at the messages in structures/message"
+            )
     protocols = tuple(
-        Protocol(identity["name"], tuple(identity["views"]), np.array(identity["rotations"]), tuple(identity["tiling"])) for identity in options["protocols"])
-    scores = tuple({name: np.inf if value is None else value for name, value in one.items()} for one in options["scores"])
-    design = Design(protocols, scores, len(options["cameras"]), np.array(options["sigmas"]), sides["training"], sides["held_out"])
-    return DesignFile(options, attrs, design, n_searched, {name: status[name] for name in Status.__members__ if name in status})
+        Protocol(
+            identity["name"],
+            tuple(identity["views"]),
+            np.array(identity["rotations"]),
+            tuple(identity["tiling"]),
+        )
+        for identity in options["protocols"]
+    )
+    scores = tuple(
+        {name: np.inf if value is None else value for name, value in one.items()}
+        for one in options["scores"]
+    )
+    design = Design(
+        protocols,
+        scores,
+        len(options["cameras"]),
+        np.array(options["sigmas"]),
+        sides["training"],
+        sides["held_out"],
+    )
+    return DesignFile(
+        options,
+        attrs,
+        design,
+        n_searched,
+        {name: status[name] for name in Status.__members__ if name in status},
+    )

@@ -39,7 +39,9 @@ def resolve_duplicates(id_: str, twins: list[Twin]) -> list[Twin]:
     The others get `duplicate` 1, 2, ..., status `duplicate_id` and a message that names both
     sources; their other columns stay. The order of reading has no influence.
     """
-    twins = sorted(twins, key=lambda twin: (not twin.sha256, twin.sha256, twin.source, twin.duplicate))
+    twins = sorted(
+        twins, key=lambda twin: (not twin.sha256, twin.sha256, twin.source, twin.duplicate)
+    )
     owner = replace(twins[0], duplicate=0)
     return [owner] + [
         replace(

@@ -136,7 +136,11 @@ def seal_problem(path: Path) -> str:
         found = file.read(_SEAL_BYTES)
         if not found.startswith(_SEAL_MARK):
             return "not a part written by rc_hpc"
-        return "" if found.rstrip(b"\n") == _seal(file) else "truncated or changed: its bytes do not match its checksum"
+        return (
+            ""
+            if found.rstrip(b"\n") == _seal(file)
+            else "truncated or changed: its bytes do not match its checksum"
+        )
 
 
 def _seal(file: BinaryIO) -> bytes:
@@ -185,7 +189,9 @@ def disk_errors(path: Path) -> Iterator[None]:
             cure = "free space or quota there, or choose another --output; finished parts are kept, go on with --resume"
         else:
             cure = "check that the folder exists and is writable; finished parts are kept, go on with --resume"
-        raise RcError(f"{path}: cannot be written ({os.strerror(error.errno) if error.errno else error}): {cure}") from error
+        raise RcError(
+            f"{path}: cannot be written ({os.strerror(error.errno) if error.errno else error}): {cure}"
+        ) from error
 
 
 def sync_folder(folder: Path) -> None:

@@ -75,10 +75,16 @@ def count_frontier(path: str | Path, block_bytes: int = BLOCK_BYTES) -> Frontier
         static = read_table(path, (*STATIC, *_AXES))
         subsets = subsets_of(static, len(static["protocol/view"]))
         axes = Axes(
-            tuple(zip(static["axes/enumeration"], static["axes/merge"], strict=True)), static["axes/delta"], static["axes/symprec"], subsets)
+            tuple(zip(static["axes/enumeration"], static["axes/merge"], strict=True)),
+            static["axes/delta"],
+            static["axes/symprec"],
+            subsets,
+        )
         columns = {name: dataset_of(h5, path, f"structures/{name}") for name in _STRUCTURES}
         columns |= {name: dataset_of(h5, path, f"frontier/{name}") for name in POINT_COLUMNS}
-        profiles = {name: dataset_of(h5, path, f"profile/{name}") for name in ("structure", *_PROFILE)}
+        profiles = {
+            name: dataset_of(h5, path, f"profile/{name}") for name in ("structure", *_PROFILE)
+        }
         attrs = dict(h5.attrs)
         options = json.loads(attrs["options"])
         tiling = int(np.prod(options["protocol"]["tiling"]))
@@ -86,27 +92,57 @@ def count_frontier(path: str | Path, block_bytes: int = BLOCK_BYTES) -> Frontier
         found: list = []
         curves = (_Curve(subsets.full), _Curve(subsets.full))
         for block in [slice(0, 0), *layout.row_blocks(columns["point_error"], block_bytes)]:
-            rows = {name: layout.read_rows(column, block) for name, column in columns.items() if name not in ("id", "message")}
+            rows = {
+                name: layout.read_rows(column, block)
+                for name, column in columns.items()
+                if name not in ("id", "message")
+            }
             codes, flags, reach = rows.pop("status"), rows.pop("quarantine"), rows.pop("delta_max")
             count_status(status, codes, columns, block.start)
             unfinished = (codes == Status.ok) & (rows["n_recovered"] < 0).any(axis=(1, 2, 3))
             if unfinished.any():
                 id_ = layout.read_rows(columns["id"], block.start + int(unfinished.argmax()))
-                raise RcError(f"{path}: structure {id_!r} has status ok but no result for some delta: compute it again")
-            part = slice(*(bisect_left(profiles["structure"], row) for row in (block.start, block.stop)))
+                raise RcError(
+                    f"{path}: structure {id_!r} has status ok but no result for some delta: compute it again"
+                )
+            part = slice(
+                *(bisect_left(profiles["structure"], row) for row in (block.start, block.stop))
+            )
             profile = {name: layout.read_rows(column, part) for name, column in profiles.items()}
             owner = profile.pop("structure") - block.start
             block_found = []
-            for curve, chosen in zip(curves, ((codes == Status.ok) & (flags == 0), (codes == Status.ok) & (flags != 0)), strict=True):
+            for curve, chosen in zip(
+                curves,
+                ((codes == Status.ok) & (flags == 0), (codes == Status.ok) & (flags != 0)),
+                strict=True,
+            ):
                 own = chosen[owner]
                 of_policy = {name: values[own] for name, values in profile.items()}
-                block_found.append(tally_frontier({name: values[chosen] for name, values in rows.items()}, of_policy, axes.deltas, tiling))
-                curve.add(np.cumsum(chosen)[owner[own]] - 1, of_policy, rows["separation"][chosen], reach[chosen])
-            found = [one + other for one, other in zip(found, block_found, strict=True)] if found else block_found
+                block_found.append(
+                    tally_frontier(
+                        {name: values[chosen] for name, values in rows.items()},
+                        of_policy,
+                        axes.deltas,
+                        tiling,
+                    )
+                )
+                curve.add(
+                    np.cumsum(chosen)[owner[own]] - 1,
+                    of_policy,
+                    rows["separation"][chosen],
+                    reach[chosen],
+                )
+            found = (
+                [one + other for one, other in zip(found, block_found, strict=True)]
+                if found
+                else block_found
+            )
     in_order = {name: status[name] for name in Status.__members__ if name in status}
     steps = {}
     if subsets.full is not None:
-        steps = {name: curve.steps() for name, curve in sets_of(options, *curves, found[1].n).items()}
+        steps = {
+            name: curve.steps() for name, curve in sets_of(options, *curves, found[1].n).items()
+        }
     return FrontierCounts(options, attrs, axes, *found, steps, in_order)
 
 
@@ -121,7 +157,14 @@ class _Curve:
     def add(self, owner, profile: dict, separation, reach) -> None:
         """Add structures; `owner` counts among them."""
         chosen = (profile["subset"] == self.full) & (profile["kind"] == ProfileKind.acceptance)
-        self.blocks.append((owner[chosen] + self.n, profile["delta_from"][chosen], profile["delta_to"][chosen], separation))
+        self.blocks.append(
+            (
+                owner[chosen] + self.n,
+                profile["delta_from"][chosen],
+                profile["delta_to"][chosen],
+                separation,
+            )
+        )
         self.n += len(separation)
         self.reach = min(self.reach, reach.min(initial=np.inf))
 
@@ -133,4 +176,6 @@ class _Curve:
 
     def steps(self) -> tuple[np.ndarray, np.ndarray]:
         """See `certified_steps`; complete up to the least reach of all structures."""
-        return certified_steps(*(np.concatenate(values) for values in zip(*self.blocks, strict=True)), self.reach)
+        return certified_steps(
+            *(np.concatenate(values) for values in zip(*self.blocks, strict=True)), self.reach
+        )

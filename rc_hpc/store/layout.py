@@ -57,12 +57,21 @@ def create(h5: h5py.File, path: str, column: Column, shape: tuple[int, ...]) -> 
         row = dtype.itemsize * int(np.prod(shape[1:], dtype=np.int64))
         rows = min(CHUNK_ROWS, 1 << max(0, (CHUNK_BYTES // row).bit_length() - 1))
         chunks = (min(rows, shape[0]), *shape[1:])
-        storage = {"chunks": chunks, "compression": "gzip", "compression_opts": GZIP_LEVEL, "shuffle": True}
-    dataset = h5.create_dataset(path, shape=shape, dtype=h5_dtype(column), track_times=False, **storage)
+        storage = {
+            "chunks": chunks,
+            "compression": "gzip",
+            "compression_opts": GZIP_LEVEL,
+            "shuffle": True,
+        }
+    dataset = h5.create_dataset(
+        path, shape=shape, dtype=h5_dtype(column), track_times=False, **storage
+    )
     dataset.attrs["units"] = column.unit
     dataset.attrs["description"] = column.description
     if isinstance(column.dtype, type) and issubclass(column.dtype, IntEnum):
-        dataset.attrs["flag_values"] = np.array([int(member) for member in column.dtype], dtype=np.uint8)
+        dataset.attrs["flag_values"] = np.array(
+            [int(member) for member in column.dtype], dtype=np.uint8
+        )
         dataset.attrs["flag_meanings"] = " ".join(member.name for member in column.dtype)
     return dataset
 
@@ -103,11 +112,15 @@ class Dimensions:
     def attach(self, dataset: h5py.Dataset, names: tuple[str, ...]) -> None:
         """Name the axes of `dataset`; a name with a slash is local to its group."""
         if len(names) != dataset.ndim:
-            raise ValueError(f"{dataset.name}: {len(names)} dimension names for shape {dataset.shape}")
+            raise ValueError(
+                f"{dataset.name}: {len(names)} dimension names for shape {dataset.shape}"
+            )
         for axis, (name, length) in enumerate(zip(names, dataset.shape, strict=True)):
             scale = self.scales.get(name) or self._create(name, length)
             if scale.shape != (length,):
-                raise ValueError(f"{dataset.name}: {length} along {name!r}, which is {scale.shape[0]} elsewhere")
+                raise ValueError(
+                    f"{dataset.name}: {length} along {name!r}, which is {scale.shape[0]} elsewhere"
+                )
             dataset.dims[axis].attach_scale(scale)
             dataset.dims[axis].label = name.rpartition("/")[2]
 
@@ -115,6 +128,8 @@ class Dimensions:
         scale = self.h5.create_dataset(name, shape=(length,), dtype=np.uint8, track_times=False)
         scale.make_scale(_LENGTH_ONLY.format(length))
         scale.attrs["units"] = "1"
-        scale.attrs["description"] = f"Length of the dimension {name.rpartition('/')[2]!r}; holds no values."
+        scale.attrs["description"] = (
+            f"Length of the dimension {name.rpartition('/')[2]!r}; holds no values."
+        )
         self.scales[name] = scale
         return scale

@@ -70,10 +70,14 @@ def merge(
     output = Path(output)
     store = PartStore.open(folder, schema)
     if store.dims != dims:
-        raise RcError(f"{folder}: written for {store.dims}, not for {dims}: merge with the options of the run")
+        raise RcError(
+            f"{folder}: written for {store.dims}, not for {dims}: merge with the options of the run"
+        )
     parts = store.scan() if checked is None else checked
     if store.set_aside:
-        raise RcError(f"{folder}: rows of {', '.join(store.set_aside)} must be done again: run with --resume")
+        raise RcError(
+            f"{folder}: rows of {', '.join(store.set_aside)} must be done again: run with --resume"
+        )
     clean_leftovers(output.parent, output.name)
     rows = map_rows(store, parts, resolve)
     with new_h5(output) as h5:
@@ -104,10 +108,14 @@ class _Job:
     @property
     def row_bytes(self) -> int:
         values = int(np.prod(shape_of(self.column, 1, self.dims)))
-        return values * (_TEXT_BYTES if self.column.dtype == TEXT else self.column.numpy_dtype.itemsize)
+        return values * (
+            _TEXT_BYTES if self.column.dtype == TEXT else self.column.numpy_dtype.itemsize
+        )
 
 
-def _create(h5: NewFile, schema: Schema, dims: dict[str, int], rows: RowMap, static: Static) -> list[_Job]:
+def _create(
+    h5: NewFile, schema: Schema, dims: dict[str, int], rows: RowMap, static: Static
+) -> list[_Job]:
     """Create all datasets, write the static ones, return what is left to fill."""
     scales = layout.Dimensions(h5)
     jobs = []
@@ -126,7 +134,9 @@ def _create(h5: NewFile, schema: Schema, dims: dict[str, int], rows: RowMap, sta
             array, dtype = array.astype(object), TEXT
         else:
             dtype = array.dtype.str
-        dataset = layout.create(h5, path, Column(path, dtype, unit, description, tuple(names)), array.shape)
+        dataset = layout.create(
+            h5, path, Column(path, dtype, unit, description, tuple(names)), array.shape
+        )
         scales.attach(dataset, tuple(names))
         dataset[...] = array
     return jobs
@@ -168,7 +178,10 @@ def _run_pass(h5: NewFile, store: PartStore, rows: RowMap, jobs: list[_Job]) -> 
                 if not inside.any():
                     continue
                 values = layout.read_rows(source[job.path])[inside]
-                if job.column.dtype == TEXT and job.column.path not in ("structures/id", "structures/sha256"):
+                if job.column.dtype == TEXT and job.column.path not in (
+                    "structures/id",
+                    "structures/sha256",
+                ):
                     values[:] = [known.setdefault(text, text) for text in values]
                 elif job.table and job.column.path == "structure":
                     values = targets[""][values]

@@ -60,25 +60,50 @@ def count_occlusion(path: str | Path, block_bytes: int = BLOCK_BYTES) -> Occlusi
         verification, enumeration, merge, condition, removed = (static[name] for name in _AXES)
         views = tuple(static["protocol/view"])
         axes = OcclusionAxes(
-            tuple(zip(verification, enumeration, merge, strict=True)), tuple(condition), tuple(removed), views, subsets_of(static, len(views)))
-        columns = {name: dataset_of(h5, path, f"structures/{name}") for name in ("id", "message", "status", "quarantine")}
-        columns |= {name: dataset_of(h5, path, f"{group}/{name}") for group, names in COLUMNS.items() for name in names}
+            tuple(zip(verification, enumeration, merge, strict=True)),
+            tuple(condition),
+            tuple(removed),
+            views,
+            subsets_of(static, len(views)),
+        )
+        columns = {
+            name: dataset_of(h5, path, f"structures/{name}")
+            for name in ("id", "message", "status", "quarantine")
+        }
+        columns |= {
+            name: dataset_of(h5, path, f"{group}/{name}")
+            for group, names in COLUMNS.items()
+            for name in names
+        }
         attrs = dict(h5.attrs)
         options = json.loads(attrs["options"])
         status: dict[str, tuple[int, str, str]] = {}
         found: list = []
         for block in [slice(0, 0), *layout.row_blocks(columns["point_error"], block_bytes)]:
-            rows = {name: layout.read_rows(column, block) for name, column in columns.items() if name not in ("id", "message")}
+            rows = {
+                name: layout.read_rows(column, block)
+                for name, column in columns.items()
+                if name not in ("id", "message")
+            }
             codes, flags = rows.pop("status"), rows.pop("quarantine")
             count_status(status, codes, columns, block.start)
             unfinished = (codes == Status.ok) & (rows["n_recovered"] < 0).any(axis=(1, 2, 3))
             if unfinished.any():
                 id_ = layout.read_rows(columns["id"], block.start + int(unfinished.argmax()))
-                raise RcError(f"{path}: structure {id_!r} has status ok but no result for some condition: compute it again")
+                raise RcError(
+                    f"{path}: structure {id_!r} has status ok but no result for some condition: compute it again"
+                )
             block_found = [
                 tally_occlusion({name: values[chosen] for name, values in rows.items()})
-                for chosen in ((codes == Status.ok) & (flags == 0), (codes == Status.ok) & (flags != 0))
+                for chosen in (
+                    (codes == Status.ok) & (flags == 0),
+                    (codes == Status.ok) & (flags != 0),
+                )
             ]
-            found = [one + other for one, other in zip(found, block_found, strict=True)] if found else block_found
+            found = (
+                [one + other for one, other in zip(found, block_found, strict=True)]
+                if found
+                else block_found
+            )
     in_order = {name: status[name] for name in Status.__members__ if name in status}
     return OcclusionCounts(options, attrs, axes, *found, in_order)

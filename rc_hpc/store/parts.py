@@ -23,7 +23,14 @@ from rc_hpc.store import layout
 from rc_hpc.store.batch import Batch, Children, check_batch, shape_of
 from rc_hpc.store.completed import Completed
 from rc_hpc.store.content import datasets
-from rc_hpc.store.files import clean_leftovers, disk_errors, new_h5, seal_problem, sync_folder, write_whole
+from rc_hpc.store.files import (
+    clean_leftovers,
+    disk_errors,
+    new_h5,
+    seal_problem,
+    sync_folder,
+    write_whole,
+)
 from rc_hpc.store.schema import SCHEMA_VERSION, SCHEMAS, Column, Schema
 
 log = logging.getLogger(__name__)
@@ -75,7 +82,12 @@ class PartStore:
         self.good: list[str] = []
         self.set_aside: list[str] = []
         self._run = uuid.uuid4().hex[:8]
-        run = {"kind": schema.kind, "schema_version": SCHEMA_VERSION, "dims": self.dims, "identity": identity}
+        run = {
+            "kind": schema.kind,
+            "schema_version": SCHEMA_VERSION,
+            "dims": self.dims,
+            "identity": identity,
+        }
         text = json.dumps(run, sort_keys=True, indent=1)
         self.identity_hash = hashlib.sha256(text.encode()).hexdigest()
         record = self.folder / RECORD
@@ -104,7 +116,9 @@ class PartStore:
 
     def tables(self) -> dict[str, tuple[Column, ...]]:
         """All tables by their path prefix; the main columns have the prefix ''."""
-        return {"": self.schema.main} | {f"{table}/": columns for table, columns in self.schema.children.items()}
+        return {"": self.schema.main} | {
+            f"{table}/": columns for table, columns in self.schema.children.items()
+        }
 
     def write(self, batch: Batch, children: Children, name: str) -> str:
         """Write a finished batch; returns the part's file name.
@@ -119,8 +133,15 @@ class PartStore:
         with new_h5(self.folder / part, sealed=True) as h5:
             for prefix, columns in self.tables().items():
                 arrays = children[prefix[:-1]] if prefix else batch
-                for column in columns:  # bare and uncompressed: a part lives for hours, and is written often
-                    h5.create_dataset(prefix + column.path, data=arrays[column.path], dtype=layout.h5_dtype(column), track_times=False)
+                for (
+                    column
+                ) in columns:  # bare and uncompressed: a part lives for hours, and is written often
+                    h5.create_dataset(
+                        prefix + column.path,
+                        data=arrays[column.path],
+                        dtype=layout.h5_dtype(column),
+                        track_times=False,
+                    )
             h5.attrs["kind"] = self.schema.kind
             h5.attrs["schema_version"] = SCHEMA_VERSION
             h5.attrs["identity_hash"] = self.identity_hash
@@ -133,7 +154,9 @@ class PartStore:
         """Batch and children of a part."""
         with layout.open_h5(self.folder / part) as h5:
             tables = {
-                prefix: {column.path: layout.read_rows(h5[prefix + column.path]) for column in columns}
+                prefix: {
+                    column.path: layout.read_rows(h5[prefix + column.path]) for column in columns
+                }
                 for prefix, columns in self.tables().items()
             }
         return tables.pop(""), {prefix[:-1]: arrays for prefix, arrays in tables.items()}
@@ -156,8 +179,12 @@ class PartStore:
             with layout.open_h5(path) as h5:
                 return self._problem(h5)
         except DAMAGE as error:
-            if isinstance(error, OSError) and error.errno:  # the file system's fault, not the part's
-                raise RcError(f"{path}: cannot be read ({os.strerror(error.errno)}); no part was touched") from error
+            if (
+                isinstance(error, OSError) and error.errno
+            ):  # the file system's fault, not the part's
+                raise RcError(
+                    f"{path}: cannot be read ({os.strerror(error.errno)}); no part was touched"
+                ) from error
             return f"damaged: {first_line(error)}"
 
     def _problem(self, h5: h5py.File) -> str:
@@ -177,7 +204,9 @@ class PartStore:
                 path = prefix + column.path
                 expected.add(path)
                 dataset = h5[path]
-                if dataset.shape != shape_of(column, int(rows), self.dims) or dataset.dtype != layout.h5_dtype(column):
+                if dataset.shape != shape_of(
+                    column, int(rows), self.dims
+                ) or dataset.dtype != layout.h5_dtype(column):
                     return f"{path}: wrong shape or type"
         if expected != set(datasets(h5)):
             return "holds other datasets than the schema"
@@ -207,7 +236,9 @@ class PartStore:
             os.replace(self.folder / part, target)
             sync_folder(rejected)
         self.set_aside.append(part)
-        log.warning("%s: %s; moved to %s, its rows are done again", self.folder / part, problem, rejected)
+        log.warning(
+            "%s: %s; moved to %s, its rows are done again", self.folder / part, problem, rejected
+        )
 
     def rejected(self) -> list[str]:
         """File names of the parts ever set aside."""
@@ -219,7 +250,9 @@ class PartStore:
         index = Completed(parts)
         for number, part in enumerate(parts):
             with layout.open_h5(self.folder / part) as h5:
-                index.add(number, layout.read_rows(h5["structures/id"]), h5["structures/duplicate"][()])
+                index.add(
+                    number, layout.read_rows(h5["structures/id"]), h5["structures/duplicate"][()]
+                )
         return index.seal()
 
     def count_status(self, parts: list[str]) -> Counter:
@@ -279,7 +312,11 @@ def differences(old, new, key: str = "") -> list[str]:
         # a hash tells nothing when what it covers is named already
         named = [line for line in lines if "_hash:" not in line]
         return named or lines
-    return [] if old == new else [f"{key.removeprefix('identity.')}: was {json.dumps(old)}, now {json.dumps(new)}"]
+    return (
+        []
+        if old == new
+        else [f"{key.removeprefix('identity.')}: was {json.dumps(old)}, now {json.dumps(new)}"]
+    )
 
 
 def _parsed(key: str, value):

@@ -83,7 +83,11 @@ def _seems(path: Path, error: OSError) -> str:
     text = head.lstrip()
     if text[:1] in (b"{", b"["):
         return "it seems to be JSON"
-    return "it seems to be a CIF" if text.startswith(b"data_") or b"\n_cell_" in head else "it seems to be text"
+    return (
+        "it seems to be a CIF"
+        if text.startswith(b"data_") or b"\n_cell_" in head
+        else "it seems to be text"
+    )
 
 
 def read_table(path: str | Path, paths: Iterable[str]) -> Batch:
@@ -152,7 +156,9 @@ class PackedReader:
             self._offsets[table] = np.cumsum(counts)
         return self._offsets[table]
 
-    def rows(self, start: int, stop: int, tables: Iterable[str] | None = None) -> tuple[Batch, Children]:
+    def rows(
+        self, start: int, stop: int, tables: Iterable[str] | None = None
+    ) -> tuple[Batch, Children]:
         """Rows `start` to `stop` as a batch, with their child rows; `structure` counts from `start`.
 
         `tables` names the child tables to read; by default all.
@@ -164,6 +170,8 @@ class PackedReader:
         for table in self._schema.children if tables is None else tables:
             columns = self._schema.children[table]
             first, last = self.offsets(table)[[start, stop]].tolist()
-            children[table] = {column.path: self.read(f"{table}/{column.path}", first, last) for column in columns}
+            children[table] = {
+                column.path: self.read(f"{table}/{column.path}", first, last) for column in columns
+            }
             children[table]["structure"] -= start
         return batch, children

@@ -101,7 +101,9 @@ def map_rows(store: PartStore, parts: list[str], resolve: Resolve | None) -> Row
     target = np.full(len(ids), -1, dtype=np.int64)
     target[kept] = np.arange(len(kept))
     offsets = {
-        table: np.concatenate(([0], np.cumsum(np.concatenate([np.empty(0, np.int64), *arrays])[kept])))
+        table: np.concatenate(
+            ([0], np.cumsum(np.concatenate([np.empty(0, np.int64), *arrays])[kept]))
+        )
         for table, arrays in counts.items()
     }
     provisional = ("duplicate",) if resolve else ()
@@ -113,7 +115,16 @@ def map_rows(store: PartStore, parts: list[str], resolve: Resolve | None) -> Row
         }
         for name in ("duplicate", "status", "message")
     }
-    return RowMap(parts, first, target, len(kept), offsets, patches, tuple(f"structures/{name}" for name in provisional), hosts)
+    return RowMap(
+        parts,
+        first,
+        target,
+        len(kept),
+        offsets,
+        patches,
+        tuple(f"structures/{name}" for name in provisional),
+        hosts,
+    )
 
 
 def _repeated(ids: list[str], order: list[int]) -> dict[str, list[int]]:
@@ -124,7 +135,9 @@ def _repeated(ids: list[str], order: list[int]) -> dict[str, list[int]]:
     return groups
 
 
-def _read_twins(store: PartStore, parts: list[str], first: np.ndarray, rows: list[int]) -> dict[int, Twin]:
+def _read_twins(
+    store: PartStore, parts: list[str], first: np.ndarray, rows: list[int]
+) -> dict[int, Twin]:
     names = [field.name for field in fields(Twin)][1:]
     rows = np.sort(np.array(rows, dtype=np.int64))
     bounds = np.searchsorted(rows, first)
@@ -137,5 +150,7 @@ def _read_twins(store: PartStore, parts: list[str], first: np.ndarray, rows: lis
             columns = [layout.read_rows(h5[f"structures/{name}"]) for name in names]
         for row in mine.tolist():
             values = [column[row - first[number]] for column in columns]
-            twins[row] = Twin(row, *(value if isinstance(value, str) else int(value) for value in values))
+            twins[row] = Twin(
+                row, *(value if isinstance(value, str) else int(value) for value in values)
+            )
     return twins

@@ -67,25 +67,41 @@ def read_part(path: Path) -> Part:
     """
     try:
         data = path.read_bytes()
-        lines = [(number, json.loads(line)) for number, line in enumerate(data.splitlines(), 1) if line.strip()]
+        lines = [
+            (number, json.loads(line))
+            for number, line in enumerate(data.splitlines(), 1)
+            if line.strip()
+        ]
     except OSError as error:
         raise RcError(f"{path}: {error.strerror}: name a folder with {TRAIN} and {EVAL}") from error
     except ValueError as error:
         raise RcError(f"{path}: not JSON lines ({error}): write it again") from error
     seen = set()
     for number, row in lines:
-        if not isinstance(row, dict) or not isinstance(row.get("material_id"), str) or row.get("crystal_system") not in CRYSTAL_SYSTEMS:
-            raise RcError(f"{path}, line {number}: needs material_id and crystal_system, one of {', '.join(CRYSTAL_SYSTEMS)}")
+        if (
+            not isinstance(row, dict)
+            or not isinstance(row.get("material_id"), str)
+            or row.get("crystal_system") not in CRYSTAL_SYSTEMS
+        ):
+            raise RcError(
+                f"{path}, line {number}: needs material_id and crystal_system, one of {', '.join(CRYSTAL_SYSTEMS)}"
+            )
         if row["material_id"] in seen:
-            raise RcError(f"{path}, line {number}: {row['material_id']} is there twice: keep one of them")
+            raise RcError(
+                f"{path}, line {number}: {row['material_id']} is there twice: keep one of them"
+            )
         seen.add(row["material_id"])
     rows = [row for _, row in lines]
     if not rows:
         raise RcError(f"{path}: holds no structures")
     return Part(
-        path, tuple(row["material_id"] for row in rows), tuple(row["crystal_system"] for row in rows),
+        path,
+        tuple(row["material_id"] for row in rows),
+        tuple(row["crystal_system"] for row in rows),
         tuple(tuple(row["elements"]) if "elements" in row else None for row in rows),
-        tuple(row.get("formula") for row in rows), hashlib.sha256(data).hexdigest())
+        tuple(row.get("formula") for row in rows),
+        hashlib.sha256(data).hexdigest(),
+    )
 
 
 def read_split(folder: Path) -> Split:
@@ -98,7 +114,9 @@ def read_split(folder: Path) -> Split:
     """
     train, evaluation = read_part(folder / TRAIN), read_part(folder / EVAL)
     if both := sorted(set(train.ids) & set(evaluation.ids)):
-        raise RcError(f"{folder}: {len(both)} structures are in {TRAIN} and in {EVAL}: {', '.join(both[:5])}: build the split again")
+        raise RcError(
+            f"{folder}: {len(both)} structures are in {TRAIN} and in {EVAL}: {', '.join(both[:5])}: build the split again"
+        )
     reserved = ()
     if (folder / META).is_file():
         try:
@@ -108,7 +126,9 @@ def read_split(folder: Path) -> Split:
             raise RcError(f"{folder / META}: not valid JSON ({error}): write it again") from error
         for part in (train, evaluation):
             if hashes.get(part.path.name, part.sha256) != part.sha256:
-                raise RcError(f"{part.path}: changed since the split was built: its SHA-256 is not that of {META}; build it again")
+                raise RcError(
+                    f"{part.path}: changed since the split was built: its SHA-256 is not that of {META}; build it again"
+                )
     return Split(train, evaluation, reserved)
 
 

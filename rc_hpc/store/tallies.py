@@ -92,7 +92,9 @@ class CensusCounts:
 
     def phantom_deltas(self) -> dict[str, tuple[int, np.ndarray]]:
         """Number of structures and `tally_deltas` of the same sets."""
-        deltas = sets_of(self.options, self.kept_deltas, self.quarantined_deltas, self.quarantined.n)
+        deltas = sets_of(
+            self.options, self.kept_deltas, self.quarantined_deltas, self.quarantined.n
+        )
         return {name: (int(found.n), deltas[name]) for name, found in self.sets().items()}
 
 
@@ -110,7 +112,10 @@ def subsets_of(static: dict, n_views: int) -> Subsets:
     """The view subsets of a file, from its datasets below `subsets/`."""
     full = np.flatnonzero(static["subsets/mask"] == (1 << n_views) - 1)
     return Subsets(
-        tuple(static["subsets/name"]), static["subsets/size"], static["subsets/kappa"], int(full[0]) if len(full) else None
+        tuple(static["subsets/name"]),
+        static["subsets/size"],
+        static["subsets/kappa"],
+        int(full[0]) if len(full) else None,
     )
 
 
@@ -136,13 +141,19 @@ def count_census(path: str | Path, block_bytes: int = BLOCK_BYTES) -> CensusCoun
         status: dict[str, tuple[int, str, str]] = {}
         found: list = []
         for block in [slice(0, 0), *layout.row_blocks(columns["atom_error"], block_bytes)]:
-            rows = {name: layout.read_rows(column, block) for name, column in columns.items() if name not in ("id", "message")}
+            rows = {
+                name: layout.read_rows(column, block)
+                for name, column in columns.items()
+                if name not in ("id", "message")
+            }
             codes, flags = rows.pop("status"), rows.pop("quarantine")
             count_status(status, codes, columns, block.start)
             unfinished = (codes == Status.ok) & (rows["n_recovered"] < 0).any(axis=1)
             if unfinished.any():
                 id_ = layout.read_rows(columns["id"], block.start + int(unfinished.argmax()))
-                raise RcError(f"{path}: structure {id_!r} has status ok but no result for some subset: compute the census again")
+                raise RcError(
+                    f"{path}: structure {id_!r} has status ok but no result for some subset: compute the census again"
+                )
             rows["labelled"] = rows.pop("label_status") == LabelStatus.labelled
             for_policy = ((codes == Status.ok) & (flags == 0), (codes == Status.ok) & (flags != 0))
             block_found = []
@@ -151,13 +162,29 @@ def count_census(path: str | Path, block_bytes: int = BLOCK_BYTES) -> CensusCoun
                 block_found.append(tally(of_policy, options["truth"], tiling))
                 block_found.append(count_losses(of_policy["correct_crystal_system"], masks))
                 block_found.append(tally_deltas(of_policy["phantom_delta"]))
-            found = [one + other for one, other in zip(found, block_found, strict=True)] if found else block_found
+            found = (
+                [one + other for one, other in zip(found, block_found, strict=True)]
+                if found
+                else block_found
+            )
     n_views = len(static["protocol/view"])
     subsets = subsets_of(static, n_views)
     in_order = {name: status[name] for name in Status.__members__ if name in status}
     kept, kept_losses, kept_deltas, quarantined, quarantined_losses, quarantined_deltas = found
     return CensusCounts(
-        options, attrs, n_views, subsets, masks, kept, quarantined, kept_losses, quarantined_losses, kept_deltas, quarantined_deltas, in_order)
+        options,
+        attrs,
+        n_views,
+        subsets,
+        masks,
+        kept,
+        quarantined,
+        kept_losses,
+        quarantined_losses,
+        kept_deltas,
+        quarantined_deltas,
+        in_order,
+    )
 
 
 def dataset_of(h5: h5py.File, path, name: str) -> h5py.Dataset:
@@ -169,9 +196,14 @@ def dataset_of(h5: h5py.File, path, name: str) -> h5py.Dataset:
 
 def count_status(status: dict, codes: np.ndarray, columns: dict, start: int) -> None:
     """Add the status codes of a block that starts at row `start`."""
-    for code, first, count in zip(*np.unique(codes, return_index=True, return_counts=True), strict=True):
+    for code, first, count in zip(
+        *np.unique(codes, return_index=True, return_counts=True), strict=True
+    ):
         name, row = Status(code).name, start + int(first)
         if name not in status:
-            status[name] = (0, *(layout.read_rows(columns[text], row) for text in ("id", "message")))
+            status[name] = (
+                0,
+                *(layout.read_rows(columns[text], row) for text in ("id", "message")),
+            )
         rows, *example = status[name]
         status[name] = (rows + int(count), *example)

@@ -49,7 +49,9 @@ def validate(path: str | Path) -> list[str]:
     if child.returncode < 0:
         return [f"{path}: damaged: the HDF5 library crashed on it (signal {-child.returncode})"]
     if child.returncode:
-        raise RcError(f"{path}: could not be validated: {child.stderr.decode(errors='replace').strip()}")
+        raise RcError(
+            f"{path}: could not be validated: {child.stderr.decode(errors='replace').strip()}"
+        )
     return json.loads(child.stdout)
 
 
@@ -75,7 +77,9 @@ def _file_problems(h5: h5py.File) -> Iterator[str]:
     for name in REQUIRED:
         if name not in h5.attrs:
             yield f"root attribute {name!r} is missing"
-    if hashlib.sha256(str(h5.attrs.get("options")).encode()).hexdigest() != h5.attrs.get("options_hash"):
+    if hashlib.sha256(str(h5.attrs.get("options")).encode()).hexdigest() != h5.attrs.get(
+        "options_hash"
+    ):
         yield "options_hash is not the hash of options"
     found = datasets(h5)
     for name in found:
@@ -115,7 +119,9 @@ def _column_problems(h5: h5py.File, schema: Schema) -> Iterator[str]:
             yield f"{path}: shape {h5[path].shape}, must be {shape}"
         if h5[path].attrs.get("units") not in (None, column.unit):
             yield f"{path}: units {h5[path].attrs['units']!r}, must be {column.unit!r}"
-        if h5[path].dtype != dtype or h5py.check_enum_dtype(h5[path].dtype) != h5py.check_enum_dtype(dtype):
+        if h5[path].dtype != dtype or h5py.check_enum_dtype(
+            h5[path].dtype
+        ) != h5py.check_enum_dtype(dtype):
             yield f"{path}: type {h5[path].dtype}, must be {dtype}"
 
 
@@ -123,7 +129,9 @@ def _order_problems(h5: h5py.File, schema: Schema) -> Iterator[str]:
     columns = [h5[f"structures/{name}"] for name in ("id", "duplicate", "sha256")]
     row, last = 0, None
     for block in layout.row_blocks(columns[0]):
-        for key in zip(*(layout.read_rows(column, block).tolist() for column in columns), strict=True):
+        for key in zip(
+            *(layout.read_rows(column, block).tolist() for column in columns), strict=True
+        ):
             if last is not None and key <= last:
                 yield f"structures: row {row} (id {key[0]!r}) is out of order"
             row, last = row + 1, key
@@ -195,9 +203,17 @@ def status(output: str | Path, total: int | None = None) -> Progress:
     if output.exists() and not begun(folder):
         with open_ours(output) as h5:
             codes = Counter(layout.read_rows(h5["structures/status"]).tolist())
-            return Progress(output, True, codes.total(), _named(codes), codes.total() if total is None else total)
+            return Progress(
+                output,
+                True,
+                codes.total(),
+                _named(codes),
+                codes.total() if total is None else total,
+            )
     if not begun(folder):
-        raise RcError(f"{output}: neither the file nor {folder.name} exists: nothing has been run for this --output")
+        raise RcError(
+            f"{output}: neither the file nor {folder.name} exists: nothing has been run for this --output"
+        )
     store = PartStore.open(folder)
     names = store.names()
     problems = {part: store.problem(part) for part in names}

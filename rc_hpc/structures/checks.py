@@ -56,13 +56,19 @@ def guarded(item: Item) -> Iterator[list[warnings.WarningMessage]]:
         except StructureError:
             raise
         except np.linalg.LinAlgError as error:
-            raise refuse(item, Status.singular_cell,
-                         f"the cell has no volume ({one_line(error)}); correct its vectors") from error
+            raise refuse(
+                item,
+                Status.singular_cell,
+                f"the cell has no volume ({one_line(error)}); correct its vectors",
+            ) from error
         except Exception as error:
             hint = f" (warning: {one_line(heard[-1].message)})" if heard else ""
-            raise refuse(item, Status.read_error,
-                         f"{type(error).__name__}: {one_line(error)}{hint}; "
-                         "repair the file, or leave it out with --ids") from error
+            raise refuse(
+                item,
+                Status.read_error,
+                f"{type(error).__name__}: {one_line(error)}{hint}; "
+                "repair the file, or leave it out with --ids",
+            ) from error
 
 
 def text_of(item: Item, blob: bytes) -> str:
@@ -75,8 +81,9 @@ def text_of(item: Item, blob: bytes) -> str:
     return text.replace("\r\n", "\n").replace("\r", "\n")
 
 
-def build(item: Item, blob: bytes, lattice, frac, numbers, *, reader: str,
-          space_group: int = 0) -> Structure:
+def build(
+    item: Item, blob: bytes, lattice, frac, numbers, *, reader: str, space_group: int = 0
+) -> Structure:
     """The `Structure`, once its numbers have passed the checks.
 
     Parameters
@@ -98,25 +105,42 @@ def build(item: Item, blob: bytes, lattice, frac, numbers, *, reader: str,
     if not numbers.size:
         raise refuse(item, Status.empty, "it holds no atoms; write the structure again")
     if numbers.min() < 1 or numbers.max() > 118:
-        raise refuse(item, Status.unknown_species,
-                     "it holds dummy atoms (X); name their elements or remove them")
+        raise refuse(
+            item,
+            Status.unknown_species,
+            "it holds dummy atoms (X); name their elements or remove them",
+        )
     if not np.isfinite(lattice).all():
         raise refuse(item, Status.non_finite, "the cell holds NaN or Inf; correct its numbers")
     if not np.isfinite(frac).all():
         atom = int(np.flatnonzero(~np.isfinite(frac).all(axis=1))[0])
-        raise refuse(item, Status.non_finite,
-                     f"atom {atom + 1} has a NaN or Inf coordinate; correct its numbers")
+        raise refuse(
+            item,
+            Status.non_finite,
+            f"atom {atom + 1} has a NaN or Inf coordinate; correct its numbers",
+        )
     volume = abs(np.linalg.det(lattice))
     if not np.isfinite(volume) or volume < MIN_VOLUME:
-        raise refuse(item, Status.singular_cell,
-                     f"the cell has a volume of {volume:.3g} Å^3; correct its vectors")
-    return Structure(id=item.id, lattice=lattice, frac=frac, numbers=numbers, source=item.source,
-                     reader=reader, sha256=hashlib.sha256(blob).hexdigest(),
-                     source_space_group=space_group)
+        raise refuse(
+            item,
+            Status.singular_cell,
+            f"the cell has a volume of {volume:.3g} Å^3; correct its vectors",
+        )
+    return Structure(
+        id=item.id,
+        lattice=lattice,
+        frac=frac,
+        numbers=numbers,
+        source=item.source,
+        reader=reader,
+        sha256=hashlib.sha256(blob).hexdigest(),
+        source_space_group=space_group,
+    )
 
 
-def from_pymatgen(item: Item, blob: bytes, structure, *, reader: str,
-                  space_group: int = 0) -> Structure:
+def from_pymatgen(
+    item: Item, blob: bytes, structure, *, reader: str, space_group: int = 0
+) -> Structure:
     """A pymatgen structure as ours: ordered, every species an element, charges and isotopes dropped."""
     from pymatgen.core import Element
 
@@ -124,13 +148,25 @@ def from_pymatgen(item: Item, blob: bytes, structure, *, reader: str,
     for index, site in enumerate(structure):
         unknown = [s.symbol for s in site.species if not Element.is_valid_symbol(s.symbol)]
         if unknown:
-            raise refuse(item, Status.unknown_species,
-                         f"site {index + 1} is {unknown[0]!r}, which is no element; name its element")
+            raise refuse(
+                item,
+                Status.unknown_species,
+                f"site {index + 1} is {unknown[0]!r}, which is no element; name its element",
+            )
         if not site.is_ordered:
-            raise refuse(item, Status.disordered,
-                         f"site {index + 1} is {one_line(site.species_string)}; "
-                         "give an ordered approximant")
+            raise refuse(
+                item,
+                Status.disordered,
+                f"site {index + 1} is {one_line(site.species_string)}; give an ordered approximant",
+            )
         # Element("D") and Element("T") have Z = 1: isotopes look alike in a picture.
         numbers.append(Element(site.specie.symbol).Z)
-    return build(item, blob, structure.lattice.matrix, structure.frac_coords, numbers,
-                 reader=reader, space_group=space_group)
+    return build(
+        item,
+        blob,
+        structure.lattice.matrix,
+        structure.frac_coords,
+        numbers,
+        reader=reader,
+        space_group=space_group,
+    )

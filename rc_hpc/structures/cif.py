@@ -12,7 +12,13 @@ import re
 
 from rc_hpc.errors import Status
 from rc_hpc.structures.checks import (
-    MIN_VOLUME, from_pymatgen, guarded, one_line, refuse, text_of, version_of,
+    MIN_VOLUME,
+    from_pymatgen,
+    guarded,
+    one_line,
+    refuse,
+    text_of,
+    version_of,
 )
 from rc_hpc.structures.record import Item, Structure
 from rc_hpc.structures.scan import cif_blocks
@@ -35,23 +41,34 @@ def read_cif(item: Item, blob: bytes) -> Structure:
     text = text_of(item, blob)
     spans = cif_blocks(text.encode())
     if len(spans) > 1:
-        raise refuse(item, Status.read_error,
-                     f"{len(spans)} data blocks in one text; give them as one .cif file")
+        raise refuse(
+            item,
+            Status.read_error,
+            f"{len(spans)} data blocks in one text; give them as one .cif file",
+        )
     if spans:
         text = text.encode()[slice(*spans[0])].decode()
     with guarded(item):
         parser = CifParser.from_str(text)
         blocks = list(parser.as_dict().values())
         if len(blocks) != 1:
-            raise refuse(item, Status.read_error, "no data_ block with a cell and sites; it is no CIF, or cut short")
+            raise refuse(
+                item,
+                Status.read_error,
+                "no data_ block with a cell and sites; it is no CIF, or cut short",
+            )
         block = blocks[0]
         _check_cell(item, block)
         _check_sites(item, block)
         structure = _parse(item, parser)
         _check_result(item, parser, block, structure)
-        return from_pymatgen(item, blob, structure,
-                             reader=f"pymatgen {version_of('pymatgen')} CifParser",
-                             space_group=_claimed_number(block))
+        return from_pymatgen(
+            item,
+            blob,
+            structure,
+            reader=f"pymatgen {version_of('pymatgen')} CifParser",
+            space_group=_claimed_number(block),
+        )
 
 
 def _parse(item: Item, parser):
@@ -62,8 +79,11 @@ def _parse(item: Item, parser):
         if "exceeded tolerance" not in str(error):
             raise
         # Every occupancy is 1 by now, so a larger sum means two atoms in one place.
-        raise refuse(item, Status.close_atoms,
-                     "two sites, or symmetry copies of them, lie on one another; remove one") from error
+        raise refuse(
+            item,
+            Status.close_atoms,
+            "two sites, or symmetry copies of them, lie on one another; remove one",
+        ) from error
 
 
 def _number(text: str) -> float:
@@ -73,7 +93,9 @@ def _number(text: str) -> float:
 
 def _check_cell(item: Item, block: dict) -> None:
     """Refuse cell parameters without a volume (absent ones are left to pymatgen)."""
-    keys = [f"_cell_length_{k}" for k in "abc"] + [f"_cell_angle_{k}" for k in ("alpha", "beta", "gamma")]
+    keys = [f"_cell_length_{k}" for k in "abc"] + [
+        f"_cell_angle_{k}" for k in ("alpha", "beta", "gamma")
+    ]
     if not all(key in block for key in keys):
         return
     values = [_number(block[key]) for key in keys]
@@ -82,16 +104,20 @@ def _check_cell(item: Item, block: dict) -> None:
     cosines = [math.cos(math.radians(angle)) for angle in values[3:]]
     square = 1 - sum(c * c for c in cosines) + 2 * math.prod(cosines)
     if min(values) <= 0 or math.prod(values[:3]) * math.sqrt(max(square, 0)) < MIN_VOLUME:
-        raise refuse(item, Status.singular_cell,
-                     f"lengths and angles {values} span no volume; correct them")
+        raise refuse(
+            item, Status.singular_cell, f"lengths and angles {values} span no volume; correct them"
+        )
 
 
 def _check_sites(item: Item, block: dict) -> None:
     """Refuse sites that pymatgen would drop, merge, guess, or whose atoms are not all placed."""
     sites = [key for key in block if key.startswith("_atom_site")]
     if any(key.startswith("_atom_site.") for key in sites):
-        raise refuse(item, Status.read_error, "macromolecular CIF (mmCIF) is not read; "
-                     "convert it to a small-molecule CIF")
+        raise refuse(
+            item,
+            Status.read_error,
+            "macromolecular CIF (mmCIF) is not read; convert it to a small-molecule CIF",
+        )
     if not any(key.startswith("_atom_site_") for key in sites):
         raise refuse(item, Status.empty, "it holds no atom sites; it is cut short or a header only")
     needed = ["_atom_site_label", *(f"_atom_site_fract_{axis}" for axis in AXES)]
@@ -104,12 +130,19 @@ def _check_sites(item: Item, block: dict) -> None:
         _check_symbol(item, label, _cell_of(block, "_atom_site_type_symbol", row, None))
         hydrogens = _cell_of(block, "_atom_site_attached_hydrogens", row, "0")
         if hydrogens not in (".", "?") and _number(hydrogens) != 0:
-            raise refuse(item, Status.read_error, f"site {label} has {hydrogens} attached hydrogens "
-                         "without coordinates; add them, or remove the column")
+            raise refuse(
+                item,
+                Status.read_error,
+                f"site {label} has {hydrogens} attached hydrogens "
+                "without coordinates; add them, or remove the column",
+            )
     groups = set(_column(block, "_atom_site_disorder_group")) - {".", "?", "0", ""}
     if len(groups) > 1 or any(group.startswith("-") for group in groups):
-        raise refuse(item, Status.disordered,
-                     f"disorder groups {sorted(groups)}; keep the sites of one of them")
+        raise refuse(
+            item,
+            Status.disordered,
+            f"disorder groups {sorted(groups)}; keep the sites of one of them",
+        )
 
 
 def _column(block: dict, key: str) -> list[str]:
@@ -127,12 +160,18 @@ def _check_coordinates(item: Item, label: str, texts: list[str]) -> None:
         try:
             value = _number(text)
         except ValueError:
-            raise refuse(item, Status.read_error,
-                         f"coordinate {axis} of site {label} is {text!r}, not a number; "
-                         "complete or remove the site") from None
+            raise refuse(
+                item,
+                Status.read_error,
+                f"coordinate {axis} of site {label} is {text!r}, not a number; "
+                "complete or remove the site",
+            ) from None
         if not math.isfinite(value):
-            raise refuse(item, Status.non_finite,
-                         f"coordinate {axis} of site {label} is {text!r}; correct it")
+            raise refuse(
+                item,
+                Status.non_finite,
+                f"coordinate {axis} of site {label} is {text!r}; correct it",
+            )
 
 
 def _check_occupancy(item: Item, label: str, text: str) -> None:
@@ -141,47 +180,69 @@ def _check_occupancy(item: Item, label: str, text: str) -> None:
     try:
         value = _number(text)
     except ValueError:
-        raise refuse(item, Status.read_error,
-                     f"occupancy of site {label} is {text!r}; write 1") from None
+        raise refuse(
+            item, Status.read_error, f"occupancy of site {label} is {text!r}; write 1"
+        ) from None
     if not math.isfinite(value):
         raise refuse(item, Status.non_finite, f"occupancy of site {label} is {text!r}; correct it")
     if value > 1:
-        raise refuse(item, Status.read_error, f"occupancy of site {label} is {text}, above 1; correct it")
+        raise refuse(
+            item, Status.read_error, f"occupancy of site {label} is {text}, above 1; correct it"
+        )
     if value < 1:
-        raise refuse(item, Status.disordered,
-                     f"site {label} has occupancy {text}; give an ordered approximant")
+        raise refuse(
+            item,
+            Status.disordered,
+            f"site {label} has occupancy {text}; give an ordered approximant",
+        )
 
 
 def _check_symbol(item: Item, label: str, symbol: str | None) -> None:
     from pymatgen.core import Element
 
     if GROUPS.match(label if symbol is None else symbol):
-        raise refuse(item, Status.unknown_species, f"site {label} stands for several atoms; give each "
-                     "its own site with an element as _atom_site_type_symbol")
+        raise refuse(
+            item,
+            Status.unknown_species,
+            f"site {label} stands for several atoms; give each "
+            "its own site with an element as _atom_site_type_symbol",
+        )
     if symbol is None:  # the element is read from the label, which may go on with any letters
         return
     letters = re.match(r"[A-Za-z]*", symbol).group()
     if letters.upper() not in WATER and not Element.is_valid_symbol(letters.title()):
-        raise refuse(item, Status.unknown_species,
-                     f"site {label} is of type {symbol!r}, which is no element; name its element")
+        raise refuse(
+            item,
+            Status.unknown_species,
+            f"site {label} is of type {symbol!r}, which is no element; name its element",
+        )
 
 
 def _check_result(item: Item, parser, block: dict, structure) -> None:
     """Refuse what pymatgen only warns of: lost operations, merged hydrogens, another formula."""
     if any("Defaulting to P1" in text for text in parser.warnings) and not _claims_p1(block):
-        raise refuse(item, Status.read_error, "neither symmetry operations nor a known space group; "
-                     "add the _space_group_symop_operation_xyz loop")
+        raise refuse(
+            item,
+            Status.read_error,
+            "neither symmetry operations nor a known space group; "
+            "add the _space_group_symop_operation_xyz loop",
+        )
     if "implicit_hydrogens" in structure.site_properties:
-        raise refuse(item, Status.close_atoms, "an O and an H site lie on one another; move or remove one")
+        raise refuse(
+            item, Status.close_atoms, "an O and an H site lie on one another; move or remove one"
+        )
     formula = _formula(block)
     if formula:
         found = _amounts(structure.composition)
         ratios = [found.get(symbol, 0) / amount for symbol, amount in formula.items()]
         if found.keys() - formula.keys() or min(ratios) < (1 - FORMULA_TOLERANCE) * max(ratios):
-            raise refuse(item, Status.read_error,
-                         f"its sites make {structure.composition.reduced_formula}, its formula says "
-                         f"{one_line(block['_chemical_formula_sum'])}; it is cut short or lacks atoms: "
-                         "complete the sites, or correct _chemical_formula_sum")
+            raise refuse(
+                item,
+                Status.read_error,
+                f"its sites make {structure.composition.reduced_formula}, its formula says "
+                f"{one_line(block['_chemical_formula_sum'])}; it is cut short or lacks atoms: "
+                "complete the sites, or correct _chemical_formula_sum",
+            )
 
 
 def _amounts(composition) -> dict[str, float]:

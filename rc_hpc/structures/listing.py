@@ -22,14 +22,27 @@ from rc_hpc.structures.checks import one_line, refuse
 from rc_hpc.structures.cif import read_cif
 from rc_hpc.structures.files import mapped, name_and_suffix, opened, read_file, read_span
 from rc_hpc.structures.readers import (
-    WRAPPERS, ase_row, read_ase_row, read_json, read_poscar, read_xyz,
+    WRAPPERS,
+    ase_row,
+    read_ase_row,
+    read_json,
+    read_poscar,
+    read_xyz,
 )
 from rc_hpc.structures.record import Item
 from rc_hpc.structures.scan import cif_blocks, json_spans, line_spans, xyz_spans
 
 SUFFIXES = {
-    ".cif": "cif", ".mcif": "cif", ".vasp": "poscar", ".poscar": "poscar", ".contcar": "poscar",
-    ".xyz": "xyz", ".extxyz": "xyz", ".json": "json", ".jsonl": "jsonl", ".ndjson": "jsonl",
+    ".cif": "cif",
+    ".mcif": "cif",
+    ".vasp": "poscar",
+    ".poscar": "poscar",
+    ".contcar": "poscar",
+    ".xyz": "xyz",
+    ".extxyz": "xyz",
+    ".json": "json",
+    ".jsonl": "jsonl",
+    ".ndjson": "jsonl",
     ".db": "db",
 }
 FORMATS = tuple(dict.fromkeys(SUFFIXES.values()))
@@ -66,8 +79,12 @@ def file_items(path: str, id: str, prefix: str, format: str | None) -> Iterator[
         return
     kind = format or format_of(path)
     if kind is None:
-        yield _broken(id, path, Status.read_error,
-                      "its name tells no known format; name the format with --format, or move it out")
+        yield _broken(
+            id,
+            path,
+            Status.read_error,
+            "its name tells no known format; name the format with --format, or move it out",
+        )
         return
     empty = True
     try:

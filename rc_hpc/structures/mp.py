@@ -49,18 +49,24 @@ def parse_query(source: str) -> dict:
     """
     text = source.removeprefix("mp:")
     if not text:
-        raise UsageError("mp: alone would fetch the whole database: give ids (mp:mp-149,mp-13), mp:@FILE or mp:chemsys=Si-O&num_sites=1..20")
+        raise UsageError(
+            "mp: alone would fetch the whole database: give ids (mp:mp-149,mp-13), mp:@FILE or mp:chemsys=Si-O&num_sites=1..20"
+        )
     if text.startswith("@"):
         try:
             ids = Path(text[1:]).read_text(encoding="utf-8").split()
         except (OSError, UnicodeDecodeError) as error:
-            raise UsageError(f"{source}: {text[1:]} cannot be read ({error}); give a file of ids, one a line") from error
+            raise UsageError(
+                f"{source}: {text[1:]} cannot be read ({error}); give a file of ids, one a line"
+            ) from error
     elif "=" not in text:
         ids = text.split(",")
     else:
         pairs = [pair.partition("=") for pair in text.split("&")]
         if bad := [key for key, equals, value in pairs if not (key and equals and value)]:
-            raise UsageError(f"{source}: {bad[0]!r} is no KEY=VALUE; quote the source, since & means something to the shell")
+            raise UsageError(
+                f"{source}: {bad[0]!r} is no KEY=VALUE; quote the source, since & means something to the shell"
+            )
         return {key: _value(value) for key, _, value in sorted(pairs)}
     if strange := [id_ for id_ in ids if not _ID.fullmatch(id_)] or (not ids and ["no id"]):
         raise UsageError(f"{source}: {strange[0]!r} is no id such as mp-149")
@@ -110,7 +116,9 @@ def fetch(query: dict) -> tuple[list[dict], str]:
     """Entries with ``material_id`` and ``structure``, sorted by id, and the database's version; asks the network."""
     key = os.environ.get("MP_API_KEY", "")
     if not key:
-        raise UsageError("mp: needs a key of the Materials Project: put yours into the environment variable MP_API_KEY")
+        raise UsageError(
+            "mp: needs a key of the Materials Project: put yours into the environment variable MP_API_KEY"
+        )
     try:
         from mp_api.client import MPRester
     except ImportError as error:
@@ -120,29 +128,52 @@ def fetch(query: dict) -> tuple[list[dict], str]:
         requests = [{"material_ids": ids[start : start + IDS]} for start in range(0, len(ids), IDS)]
     try:
         # The endpoint is read here, not at the client's import, so that a stand-in can be named at any time.
-        with MPRester(key, os.environ.get("MP_API_ENDPOINT") or None, mute_progress_bars=True, use_document_model=False) as client:
-            found = [document for request in requests for document in client.materials.summary.search(**_criteria(request), fields=list(FIELDS), all_fields=False)]
+        with MPRester(
+            key,
+            os.environ.get("MP_API_ENDPOINT") or None,
+            mute_progress_bars=True,
+            use_document_model=False,
+        ) as client:
+            found = [
+                document
+                for request in requests
+                for document in client.materials.summary.search(
+                    **_criteria(request), fields=list(FIELDS), all_fields=False
+                )
+            ]
             database = str(client.db_version)
     except Exception as error:  # the client raises its own errors, those of requests, and TypeError for unknown keys
         text = " ".join(re.sub(r"\x1b\[\d+m", "", str(error)).split())[:300].replace(key, "(key)")
-        raise RcError(f"mp: the Materials Project cannot be asked ({type(error).__name__}: {text}): check the query, MP_API_KEY and the network; compute nodes often have none, so make the snapshot on a login node") from error
+        raise RcError(
+            f"mp: the Materials Project cannot be asked ({type(error).__name__}: {text}): check the query, MP_API_KEY and the network; compute nodes often have none, so make the snapshot on a login node"
+        ) from error
     entries = {str(document["material_id"]): _plain(document) for document in found}
     missing = [id_ for id_ in ids or () if id_ not in entries]
     if missing:
-        raise RcError(f"mp: {len(missing)} of {len(ids)} ids are not in the database (version {database}), the first {missing[0]}: it may have a new id")
+        raise RcError(
+            f"mp: {len(missing)} of {len(ids)} ids are not in the database (version {database}), the first {missing[0]}: it may have a new id"
+        )
     if not entries:
-        raise RcError(f"mp: nothing in the database (version {database}) answers {json.dumps(query)}")
+        raise RcError(
+            f"mp: nothing in the database (version {database}) answers {json.dumps(query)}"
+        )
     return [entries[id_] for id_ in sorted(entries)], database
 
 
 def _criteria(request: dict) -> dict:
-    return {key: tuple(value) if isinstance(value, list) and all(isinstance(part, (int, float)) for part in value) else value for key, value in request.items()}
+    return {
+        key: tuple(value)
+        if isinstance(value, list) and all(isinstance(part, (int, float)) for part in value)
+        else value
+        for key, value in request.items()
+    }
 
 
 def _plain(document) -> dict:
     structure = document["structure"]
     return {
-        "material_id": str(document["material_id"]), "deprecated": bool(document.get("deprecated", False)),
+        "material_id": str(document["material_id"]),
+        "deprecated": bool(document.get("deprecated", False)),
         "structure": structure if isinstance(structure, dict) else structure.as_dict(),
     }
 
@@ -151,10 +182,17 @@ def _keep(path: Path, query: dict, entries: list[dict], database: str) -> None:
     """Write the snapshot and, beside it, where it comes from. Of several processes the first to finish wins."""
     text = "".join(json.dumps(entry, sort_keys=True) + "\n" for entry in entries)
     about = {
-        "query": query, "database_version": database, "client": f"mp-api {version('mp-api')}", "n": len(entries),
-        "fetched": datetime.now(UTC).isoformat(timespec="seconds"), "sha256": hashlib.sha256(text.encode()).hexdigest(),
+        "query": query,
+        "database_version": database,
+        "client": f"mp-api {version('mp-api')}",
+        "n": len(entries),
+        "fetched": datetime.now(UTC).isoformat(timespec="seconds"),
+        "sha256": hashlib.sha256(text.encode()).hexdigest(),
     }
-    for target, content in ((path, text), (path.with_suffix(".meta.json"), json.dumps(about, indent=1, sort_keys=True) + "\n")):
+    for target, content in (
+        (path, text),
+        (path.with_suffix(".meta.json"), json.dumps(about, indent=1, sort_keys=True) + "\n"),
+    ):
         temporary = target.with_name(f".{target.name}.{os.getpid()}.tmp")
         try:
             with open(temporary, "w", encoding="utf-8") as file:
@@ -165,7 +203,9 @@ def _keep(path: Path, query: dict, entries: list[dict], database: str) -> None:
         except FileExistsError:
             return
         except OSError as error:
-            raise RcError(f"{target}: cannot be written ({error.strerror}): name a folder in RC_HPC_SNAPSHOTS") from error
+            raise RcError(
+                f"{target}: cannot be written ({error.strerror}): name a folder in RC_HPC_SNAPSHOTS"
+            ) from error
         finally:
             temporary.unlink(missing_ok=True)
 

@@ -35,12 +35,18 @@ def read_poscar(item: Item, blob: bytes) -> Structure:
         except ValueError as error:
             if "at least 1 site" not in str(error):
                 raise
-            raise refuse(item, Status.empty, "it holds no atoms; write the structure again") from error
+            raise refuse(
+                item, Status.empty, "it holds no atoms; write the structure again"
+            ) from error
         if any("false names" in str(warning.message) for warning in heard):
-            raise refuse(item, Status.unknown_species,
-                         "it does not name its elements (VASP 4); add them as line 6")
-        return from_pymatgen(item, blob, poscar.structure,
-                             reader=f"pymatgen {version_of('pymatgen')} Poscar")
+            raise refuse(
+                item,
+                Status.unknown_species,
+                "it does not name its elements (VASP 4); add them as line 6",
+            )
+        return from_pymatgen(
+            item, blob, poscar.structure, reader=f"pymatgen {version_of('pymatgen')} Poscar"
+        )
 
 
 def read_xyz(item: Item, blob: bytes) -> Structure:
@@ -59,13 +65,20 @@ def read_xyz(item: Item, blob: bytes) -> Structure:
         except KeyError as error:
             symbol = error.args[0] if error.args else ""
             if isinstance(symbol, str) and symbol not in atomic_numbers:
-                raise refuse(item, Status.unknown_species,
-                             f"{symbol!r} is no element; name its element") from error
+                raise refuse(
+                    item, Status.unknown_species, f"{symbol!r} is no element; name its element"
+                ) from error
             raise
         if not atoms.pbc.all():
-            raise refuse(item, Status.read_error, "it is not periodic in three directions; give the "
-                         'cell in its comment line: Lattice="..." pbc="T T T"')
-        return _from_cartesian(item, blob, atoms.cell.array, atoms.positions, atoms.numbers, "extxyz")
+            raise refuse(
+                item,
+                Status.read_error,
+                "it is not periodic in three directions; give the "
+                'cell in its comment line: Lattice="..." pbc="T T T"',
+            )
+        return _from_cartesian(
+            item, blob, atoms.cell.array, atoms.positions, atoms.numbers, "extxyz"
+        )
 
 
 def ase_row(path: str, row: int) -> bytes:
@@ -73,9 +86,15 @@ def ase_row(path: str, row: int) -> bytes:
     try:
         atoms = _ase_database(path).get_atoms(id=row)
     except Exception as error:  # sqlite3, ASE and JSON errors alike: the row cannot be had
-        raise OSError(f"{path}: row {row} cannot be read ({type(error).__name__}: {error})") from error
-    parts = {"numbers": atoms.numbers.tolist(), "positions": atoms.positions.tolist(),
-             "cell": atoms.cell.array.tolist(), "pbc": atoms.pbc.tolist()}
+        raise OSError(
+            f"{path}: row {row} cannot be read ({type(error).__name__}: {error})"
+        ) from error
+    parts = {
+        "numbers": atoms.numbers.tolist(),
+        "positions": atoms.positions.tolist(),
+        "cell": atoms.cell.array.tolist(),
+        "pbc": atoms.pbc.tolist(),
+    }
     return json.dumps(parts).encode()
 
 
@@ -92,8 +111,11 @@ def read_ase_row(item: Item, blob: bytes) -> Structure:
     with guarded(item):
         row = json.loads(blob)
         if not all(row["pbc"]):
-            raise refuse(item, Status.read_error, "it is not periodic in three directions; "
-                         "set its cell and pbc=True in the database")
+            raise refuse(
+                item,
+                Status.read_error,
+                "it is not periodic in three directions; set its cell and pbc=True in the database",
+            )
         return _from_cartesian(item, blob, row["cell"], row["positions"], row["numbers"], "db")
 
 
@@ -124,15 +146,22 @@ def _from_entry(item: Item, blob: bytes, entry, space_group: int) -> Structure:
     if isinstance(entry, str):
         return replace(read_cif(item, entry.encode()), sha256=hashlib.sha256(blob).hexdigest())
     if not isinstance(entry, dict):
-        raise refuse(item, Status.read_error, f"a JSON {type(entry).__name__} is no structure; "
-                     "give a pymatgen dictionary or a CIF text")
+        raise refuse(
+            item,
+            Status.read_error,
+            f"a JSON {type(entry).__name__} is no structure; "
+            "give a pymatgen dictionary or a CIF text",
+        )
     if "lattice" in entry and "sites" in entry:
         return _from_dictionary(item, blob, entry, space_group)
     for key in WRAPPERS:
         if key in entry:
             return _from_entry(item, blob, entry[key], space_group)
-    raise refuse(item, Status.read_error,
-                 f"no lattice and sites, {', '.join(WRAPPERS)} among its keys; give one of them")
+    raise refuse(
+        item,
+        Status.read_error,
+        f"no lattice and sites, {', '.join(WRAPPERS)} among its keys; give one of them",
+    )
 
 
 def _from_dictionary(item: Item, blob: bytes, entry: dict, space_group: int) -> Structure:
@@ -147,11 +176,20 @@ def _from_dictionary(item: Item, blob: bytes, entry: dict, space_group: int) -> 
             # An oxidation state makes a known symbol a Species, an unknown one a dummy;
             # neither is wanted, so it is dropped before pymatgen sees it.
             if not Element.is_valid_symbol(species["element"]):
-                raise refuse(item, Status.unknown_species, f"site {index + 1} is "
-                             f"{species['element']!r}, which is no element; name its element")
+                raise refuse(
+                    item,
+                    Status.unknown_species,
+                    f"site {index + 1} is "
+                    f"{species['element']!r}, which is no element; name its element",
+                )
         species = [{"element": s["element"], "occu": s["occu"]} for s in site["species"]]
         # Site properties stay behind: pymatgen would load any class that they name.
         sites.append({"species": species, "abc": site["abc"]})
     structure = PymatgenStructure.from_dict({"lattice": entry["lattice"], "sites": sites})
-    return from_pymatgen(item, blob, structure, space_group=space_group,
-                         reader=f"pymatgen {version_of('pymatgen')} Structure.from_dict")
+    return from_pymatgen(
+        item,
+        blob,
+        structure,
+        space_group=space_group,
+        reader=f"pymatgen {version_of('pymatgen')} Structure.from_dict",
+    )

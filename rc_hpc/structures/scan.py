@@ -59,7 +59,9 @@ def json_spans(buffer) -> Iterator[tuple[str | None, int, int]]:
                 yield key, found.start(), _end(buffer, token.start())
             start, key = pos, None
     if NOT_SPACE.search(buffer, pos):
-        raise ValueError(f"text follows the JSON, at byte {pos}; JSON lines belong in a .jsonl file")
+        raise ValueError(
+            f"text follows the JSON, at byte {pos}; JSON lines belong in a .jsonl file"
+        )
 
 
 def _end(buffer, end: int) -> int:
@@ -91,8 +93,10 @@ def xyz_spans(file: BinaryIO) -> Iterator[tuple[int, int]]:
         try:
             count = int(line)
         except ValueError:
-            raise ValueError(f"{line[:40].decode(errors='replace').strip()!r} at byte {start} "
-                             "is not the number of atoms of a frame") from None
+            raise ValueError(
+                f"{line[:40].decode(errors='replace').strip()!r} at byte {start} "
+                "is not the number of atoms of a frame"
+            ) from None
         end = start + len(line)
         for _ in range(count + 1):  # the comment line, then one line an atom
             line = file.readline()
@@ -120,5 +124,8 @@ def cif_blocks(data: bytes) -> list[tuple[int, int]]:
             starts.append(pos)
         pos += len(line)
     spans = zip(starts, [*starts[1:], len(data)])
-    return [(a, a + len(data[a:b].rstrip())) for a, b in spans
-            if re.search(rb"^\s*_(cell_length|atom_site)_", data[a:b], re.MULTILINE)]
+    return [
+        (a, a + len(data[a:b].rstrip()))
+        for a, b in spans
+        if re.search(rb"^\s*_(cell_length|atom_site)_", data[a:b], re.MULTILINE)
+    ]

@@ -20,11 +20,15 @@ from rc_hpc.structures.record import Item
 from rc_hpc.structures.scan import json_spans
 from rc_hpc.structures.synthetic import synthetic_items
 
-KINDS = ("a CIF, POSCAR, (ext)XYZ, pymatgen JSON or JSONL file (.gz too), an ASE database (.db), "
-         "a folder or glob of them, 'mp:IDS' or 'mp:QUERY', 'prototypes', or 'synthetic:N'")
+KINDS = (
+    "a CIF, POSCAR, (ext)XYZ, pymatgen JSON or JSONL file (.gz too), an ASE database (.db), "
+    "a folder or glob of them, 'mp:IDS' or 'mp:QUERY', 'prototypes', or 'synthetic:N'"
+)
 
 
-def iter_items(sources: Sequence[str], *, format: str | None = None, seed: int = 0) -> Iterator[Item]:
+def iter_items(
+    sources: Sequence[str], *, format: str | None = None, seed: int = 0
+) -> Iterator[Item]:
     """List the structures of all sources, in their order, without reading any.
 
     Parameters
@@ -69,12 +73,15 @@ def filter_ids(items: Iterable[Item], ids: set[str]) -> Iterator[Item]:
             yield item
     if missing:
         shown = ", ".join(sorted(missing)[:5]) + (", ..." if len(missing) > 5 else "")
-        raise UsageError(f"{len(missing)} of {len(ids)} ids are in no source: {shown}; "
-                         "check their spelling and the sources")
+        raise UsageError(
+            f"{len(missing)} of {len(ids)} ids are in no source: {shown}; "
+            "check their spelling and the sources"
+        )
 
 
-def _listing(source: str, format: str | None, seed: int,
-             names: Counter[str]) -> Callable[[], Iterator[Item]]:
+def _listing(
+    source: str, format: str | None, seed: int, names: Counter[str]
+) -> Callable[[], Iterator[Item]]:
     """What lists one source; faults of the request itself are raised here."""
     if source == "prototypes":
         _prototype_file()
@@ -100,7 +107,9 @@ def _listing(source: str, format: str | None, seed: int,
 def _synthetic_numbers(source: str) -> tuple[int, int | None]:
     parts = source.split(":")[1:]
     if len(parts) > 2 or not all(part.isdecimal() and int(part) > 0 for part in parts):
-        raise UsageError(f"{source!r} is not synthetic:N or synthetic:N:natoms with whole numbers above 0")
+        raise UsageError(
+            f"{source!r} is not synthetic:N or synthetic:N:natoms with whole numbers above 0"
+        )
     return int(parts[0]), int(parts[1]) if len(parts) == 2 else None
 
 
@@ -171,5 +180,7 @@ def _prototype_file() -> str:
         path = os.path.join(folder, "analysis", "prototypes", "aflow_prototypes.json.gz")
         if os.path.isfile(path):
             return path
-    raise UsageError("the prototypes come with pymatgen, which is missing or lacks them; "
-                     "install pymatgen or name another source")
+    raise UsageError(
+        "the prototypes come with pymatgen, which is missing or lacks them; "
+        "install pymatgen or name another source"
+    )

@@ -46,24 +46,37 @@ def synthetic_items(count: int, natoms: int | None, seed: int) -> Iterator[Item]
     """
     size = "" if natoms is None else f"-n{natoms}"
     for k in range(count):
-        yield Item(f"synthetic-{seed}{size}-{k:06d}", "synthetic", partial(_blob, seed, k, natoms),
-                   _read)
+        yield Item(
+            f"synthetic-{seed}{size}-{k:06d}", "synthetic", partial(_blob, seed, k, natoms), _read
+        )
 
 
 def _blob(seed: int, k: int, natoms: int | None) -> bytes:
-    return json.dumps({"seed": seed, "k": k, "natoms": natoms, "rc_hpc": rc_hpc.__version__}).encode()
+    return json.dumps(
+        {"seed": seed, "k": k, "natoms": natoms, "rc_hpc": rc_hpc.__version__}
+    ).encode()
 
 
 def _read(item: Item, blob: bytes) -> Structure:
     with guarded(item):
         recipe = json.loads(blob)
-        lattice, frac, numbers, group = random_crystal(recipe["seed"], recipe["k"], recipe["natoms"])
-        return build(item, blob, lattice, frac, numbers, space_group=group,
-                     reader=f"rc_hpc {rc_hpc.__version__} synthetic, spglib {version_of('spglib')}")
+        lattice, frac, numbers, group = random_crystal(
+            recipe["seed"], recipe["k"], recipe["natoms"]
+        )
+        return build(
+            item,
+            blob,
+            lattice,
+            frac,
+            numbers,
+            space_group=group,
+            reader=f"rc_hpc {rc_hpc.__version__} synthetic, spglib {version_of('spglib')}",
+        )
 
 
-def random_crystal(seed: int, k: int,
-                   natoms: int | None = None) -> tuple[np.ndarray, np.ndarray, np.ndarray, int]:
+def random_crystal(
+    seed: int, k: int, natoms: int | None = None
+) -> tuple[np.ndarray, np.ndarray, np.ndarray, int]:
     """Crystal `k` of a seed.
 
     Returns
@@ -145,8 +158,13 @@ def _lattice(a: float, b: float, c: float, alpha: float, beta: float, gamma: flo
     cos_b = 0.0 if beta == 90.0 else cos_b
     sin_g = math.sqrt(1 - cos_g**2)
     y = (cos_a - cos_b * cos_g) / sin_g
-    return np.array([[a, 0, 0], [b * cos_g, b * sin_g, 0],
-                     [c * cos_b, c * y, c * math.sqrt(1 - cos_b**2 - y**2)]])
+    return np.array(
+        [
+            [a, 0, 0],
+            [b * cos_g, b * sin_g, 0],
+            [c * cos_b, c * y, c * math.sqrt(1 - cos_b**2 - y**2)],
+        ]
+    )
 
 
 def _unit_volume(lattice: np.ndarray) -> np.ndarray:
@@ -241,13 +259,20 @@ def random_cell(n_atoms: int, n_species: int, seed: int) -> Structure:
     side = math.ceil(n_atoms ** (1 / 3))
     shape = _lattice(*rng.uniform(0.9, 1.1, size=3), *rng.uniform(80.0, 100.0, size=3))
     lattice = _unit_volume(shape) * (ATOM_VOLUME * side**3) ** (1 / 3)
-    free = 1 - MIN_DISTANCE * side / _heights(lattice)  # share of a grid cell that an atom may move in
+    free = 1 - MIN_DISTANCE * side / _heights(
+        lattice
+    )  # share of a grid cell that an atom may move in
     cells = np.sort(rng.choice(side**3, size=n_atoms, replace=False))
     corners = np.stack(np.unravel_index(cells, (side,) * 3), axis=1)
     frac = (corners + 0.5 + (rng.random((n_atoms, 3)) - 0.5) * free) / side
     numbers = rng.choice(np.array(ELEMENTS[:n_species], dtype=np.int32), size=n_atoms)
     recipe = json.dumps({"random_cell": [n_atoms, n_species, seed], "rc_hpc": rc_hpc.__version__})
-    return Structure(id=f"random-{n_atoms}-{n_species}-{seed}", lattice=lattice, frac=frac,
-                     numbers=numbers, source="random_cell",
-                     reader=f"rc_hpc {rc_hpc.__version__} random_cell",
-                     sha256=hashlib.sha256(recipe.encode()).hexdigest())
+    return Structure(
+        id=f"random-{n_atoms}-{n_species}-{seed}",
+        lattice=lattice,
+        frac=frac,
+        numbers=numbers,
+        source="random_cell",
+        reader=f"rc_hpc {rc_hpc.__version__} random_cell",
+        sha256=hashlib.sha256(recipe.encode()).hexdigest(),
+    )

@@ -16,8 +16,14 @@ from rc_hpc.symmetry.distances import closest_pair, min_distances
 from rc_hpc.symmetry.recorder import NULL_RECORDER, FlightRecorder, NullRecorder, crashed_ids
 
 __all__ = [
-    "NULL_RECORDER", "FlightRecorder", "NullRecorder", "check_arrays", "check_cell",
-    "crashed_ids", "min_distances", "spglib_raises",
+    "NULL_RECORDER",
+    "FlightRecorder",
+    "NullRecorder",
+    "check_arrays",
+    "check_cell",
+    "crashed_ids",
+    "min_distances",
+    "spglib_raises",
 ]
 
 #: Cells whose volume is below this part of the product of their edges are singular: far below

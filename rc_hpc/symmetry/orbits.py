@@ -34,11 +34,19 @@ def orbits(lattice, positions, numbers, symprec: float, recorder=NULL_RECORDER) 
     order = canonical_order(positions, numbers)
     try:
         with spglib_raises():
-            dataset = recorder.call(spglib.get_symmetry_dataset, (lattice, np.mod(frac[order], 1.0), numbers[order]), symprec)
+            dataset = recorder.call(
+                spglib.get_symmetry_dataset,
+                (lattice, np.mod(frac[order], 1.0), numbers[order]),
+                symprec,
+            )
     except getattr(spglib, "SpglibError", ()) as error:
-        raise StructureError(Status.label_failed, f"spglib finds no orbits at symprec {symprec:g} Å: {error}") from error
+        raise StructureError(
+            Status.label_failed, f"spglib finds no orbits at symprec {symprec:g} Å: {error}"
+        ) from error
     if dataset is None:
-        raise StructureError(Status.label_failed, f"spglib finds no orbits at symprec {symprec:g} Å")
+        raise StructureError(
+            Status.label_failed, f"spglib finds no orbits at symprec {symprec:g} Å"
+        )
     found = np.empty(len(order), np.int64)
     found[order] = dataset.equivalent_atoms
     return found

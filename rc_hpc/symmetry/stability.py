@@ -15,9 +15,9 @@ from rc_hpc.symmetry.labels import label_cell
 class LabelFlag(IntFlag):
     """What is doubtful about a label; stored as a bit field. Bits are never renumbered."""
 
-    unstable = 1          # not one space group over the production neighbourhood
+    unstable = 1  # not one space group over the production neighbourhood
     source_disagrees = 2  # the source claims another space group
-    cell_dependent = 4    # stored and conventional cell are labelled differently: no quarantine
+    cell_dependent = 4  # stored and conventional cell are labelled differently: no quarantine
 
 
 #: The flags that put a structure into quarantine.

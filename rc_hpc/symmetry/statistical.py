@@ -50,7 +50,9 @@ class SymmetricCell:
 
 
 @lru_cache(maxsize=4096)
-def _lattice_rotations(lattice: bytes, tau: float, angle_tolerance: float) -> tuple[np.ndarray, np.ndarray]:
+def _lattice_rotations(
+    lattice: bytes, tau: float, angle_tolerance: float
+) -> tuple[np.ndarray, np.ndarray]:
     """Rotation parts that spglib finds for the bare lattice at the label's tolerances.
 
     Returns
@@ -66,9 +68,13 @@ def _lattice_rotations(lattice: bytes, tau: float, angle_tolerance: float) -> tu
     except getattr(spglib, "SpglibError", ()):
         found = None
     eye = np.eye(3, dtype=int)
-    rotations = np.array([eye, -eye] if found is None else np.unique(found["rotations"], axis=0), dtype=int)
+    rotations = np.array(
+        [eye, -eye] if found is None else np.unique(found["rotations"], axis=0), dtype=int
+    )
     table = {r.tobytes(): k for k, r in enumerate(rotations)}
-    products = [[table.get(np.ascontiguousarray(a @ b).tobytes(), -1) for b in rotations] for a in rotations]
+    products = [
+        [table.get(np.ascontiguousarray(a @ b).tobytes(), -1) for b in rotations] for a in rotations
+    ]
     return rotations.astype(float), np.array(products)
 
 
@@ -80,7 +86,8 @@ class _Operations:
         self.anchor = starts[species]
         self.products = products
         self.which, self.images, self.offsets = possible_operations(
-            frac, starts, lattice, rotations, species, reach, _ROUNDS)
+            frac, starts, lattice, rotations, species, reach, _ROUNDS
+        )
         # x = L^T f, so a rotation W of fractional columns is L^T W L^-T in Cartesian space.
         self.cartesian = (lattice.T @ rotations @ np.linalg.inv(lattice.T))[self.which]
         self.lookup = np.full((len(rotations), len(frac)), -1)
@@ -91,12 +98,21 @@ class _Operations:
     def group(self, generators, usable) -> np.ndarray:
         """Operations that these generate; none where one of them is not usable."""
         return generated_group(
-            np.array(generators), self.products, self.which, self.images, self.anchor, self.lookup, usable)
+            np.array(generators),
+            self.products,
+            self.which,
+            self.images,
+            self.anchor,
+            self.lookup,
+            usable,
+        )
 
     def scores(self, covariance, tau):
         """Length of every offset, and how many standard deviations it exceeds tau by, (M, n)."""
         lengths = np.linalg.norm(self.offsets, axis=2)
-        spread = np.linalg.inv(covariance + self.cartesian @ covariance @ self.cartesian.transpose(0, 2, 1))
+        spread = np.linalg.inv(
+            covariance + self.cartesian @ covariance @ self.cartesian.transpose(0, 2, 1)
+        )
         sizes = np.sqrt(np.einsum("mia,mab,mib->mi", self.offsets, spread, self.offsets))
         return lengths, sizes * (1 - np.minimum(1.0, tau / np.maximum(lengths, tau)))
 
@@ -119,7 +135,9 @@ def _fit(operations, group, weight):
     moves = np.einsum("gab,gib->ia", pulled, operations.offsets[group], optimize=True) @ normal.T
     # The origin is free: the group's translations were fitted to the noisy atoms themselves.
     away = np.eye(3) - normal @ pulled.sum(axis=0)
-    shift = np.linalg.pinv(n * away.T @ weight @ away, rcond=1e-9) @ (away.T @ weight @ -moves.sum(axis=0))
+    shift = np.linalg.pinv(n * away.T @ weight @ away, rcond=1e-9) @ (
+        away.T @ weight @ -moves.sum(axis=0)
+    )
     moves = moves + away @ shift
     traces = np.einsum("gaa->g", rotation)
     fixed = (operations.images[group] == np.arange(n)).sum(axis=1)
@@ -127,7 +145,9 @@ def _fit(operations, group, weight):
     return moves, float(np.einsum("ia,ab,ib->", moves, weight, moves)), int(round(freedom))
 
 
-def symmetrised(lattice, frac, numbers, covariance, tau=TAU, angle_tolerance=ANGLE_TOLERANCE, level=LEVEL):
+def symmetrised(
+    lattice, frac, numbers, covariance, tau=TAU, angle_tolerance=ANGLE_TOLERANCE, level=LEVEL
+):
     """Move a noisy cell onto the largest group of operations that its errors allow.
 
     Parameters

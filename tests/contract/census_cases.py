@@ -120,6 +120,7 @@ class Forked:
 
 def fork(folder, command, args, patch=lambda: None, rows=BATCH_ROWS):
     """Start a command in `folder` in a copy of this process, after `patch()`."""
+
     def work():
         os.chdir(folder)
         patch()
@@ -133,15 +134,28 @@ def start(folder, args, ranks=1, command="census", patch="", environ=None, rows=
     program = folder / f"program-{command}.py"
     program.write_text(PROGRAM.format(rows=rows, command=command, patch=patch))
     launch = [] if ranks == 1 else [MPIEXEC, "-n", str(ranks)]
-    environ = child_environment() | {
-        "PYTHONPATH": os.pathsep.join(filter(None, (str(ROOT), os.environ.get("PYTHONPATH")))),
-        "OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
-        "OMPI_MCA_rmaps_base_oversubscribe": "1", "OMPI_MCA_osc": "^ucx",
-        "PRTE_MCA_rmaps_default_mapping_policy": ":oversubscribe",
-    } | (environ or {})
+    environ = (
+        child_environment()
+        | {
+            "PYTHONPATH": os.pathsep.join(filter(None, (str(ROOT), os.environ.get("PYTHONPATH")))),
+            "OMPI_ALLOW_RUN_AS_ROOT": "1",
+            "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
+            "OMPI_MCA_rmaps_base_oversubscribe": "1",
+            "OMPI_MCA_osc": "^ucx",
+            "PRTE_MCA_rmaps_default_mapping_policy": ":oversubscribe",
+        }
+        | (environ or {})
+    )
     return subprocess.Popen(
-        [*launch, sys.executable, str(program), *map(str, args)], cwd=folder, env=environ, start_new_session=True,
-        stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        [*launch, sys.executable, str(program), *map(str, args)],
+        cwd=folder,
+        env=environ,
+        start_new_session=True,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
 
 
 def finish(job, timeout=300):
@@ -174,7 +188,11 @@ def write_json(path, structures):
     """Write a dict of pymatgen structures in the released format: id to {"cif": text}."""
     from pymatgen.io.cif import CifWriter
 
-    path.write_text(json.dumps({id_: {"cif": str(CifWriter(structure))} for id_, structure in structures.items()}))
+    path.write_text(
+        json.dumps(
+            {id_: {"cif": str(CifWriter(structure))} for id_, structure in structures.items()}
+        )
+    )
     return path
 
 

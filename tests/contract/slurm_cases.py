@@ -17,12 +17,19 @@ from rc_hpc.parallel.launch import child_environment
 ROOT = Path(__file__).parents[2]
 SCRIPTS = ROOT / "slurm"
 PATH = os.pathsep.join([os.environ.get("PATH", ""), "/usr/sbin", "/sbin"])
-MISSING = [name for name in ("slurmctld", "slurmd", "munged", "sbatch", "srun", "scontrol") if shutil.which(name, path=PATH) is None]
+MISSING = [
+    name
+    for name in ("slurmctld", "slurmd", "munged", "sbatch", "srun", "scontrol")
+    if shutil.which(name, path=PATH) is None
+]
 
 #: For tests that submit jobs.
 needs_slurm = [
     pytest.mark.slurm,
-    pytest.mark.skipif(bool(MISSING), reason=f"no SLURM here ({', '.join(MISSING)}): apt-get install slurmctld slurmd slurm-client munge"),
+    pytest.mark.skipif(
+        bool(MISSING),
+        reason=f"no SLURM here ({', '.join(MISSING)}): apt-get install slurmctld slurmd slurm-client munge",
+    ),
     pytest.mark.skipif(os.geteuid() != 0, reason="slurmd is started as root"),
     pytest.mark.skipif(importlib.util.find_spec("mpi4py") is None, reason="mpi4py is missing"),
 ]
@@ -58,7 +65,17 @@ if sys.argv[0] == "-m":
 else:
     runpy.run_path(sys.argv[0], run_name="__main__")
 """
-ENDED = ("COMPLETED", "FAILED", "CANCELLED", "TIMEOUT", "NODE_FAIL", "OUT_OF_MEMORY", "PREEMPTED", "BOOT_FAIL", "DEADLINE")
+ENDED = (
+    "COMPLETED",
+    "FAILED",
+    "CANCELLED",
+    "TIMEOUT",
+    "NODE_FAIL",
+    "OUT_OF_MEMORY",
+    "PREEMPTED",
+    "BOOT_FAIL",
+    "DEADLINE",
+)
 
 
 class Box:
@@ -69,34 +86,72 @@ class Box:
         python, site = folder / "python", folder / "site.env"
         program = folder / "program.py"
         program.write_text(PYTHON)
-        python.write_text(f'#!/bin/sh\nexec {shlex.quote(sys.executable)} {shlex.quote(str(program))} "$@"\n')
+        python.write_text(
+            f'#!/bin/sh\nexec {shlex.quote(sys.executable)} {shlex.quote(str(program))} "$@"\n'
+        )
         python.chmod(0o755)
         local = folder / "node-local"
         local.mkdir()
-        site.write_text(f"RC_PYTHON={shlex.quote(str(python))}\nRC_LOCAL_DISK={shlex.quote(str(local))}\n")
-        outside = {name: value for name, value in child_environment().items() if not name.startswith(("SLURM", "SBATCH", "SRUN", "RC_"))}
+        site.write_text(
+            f"RC_PYTHON={shlex.quote(str(python))}\nRC_LOCAL_DISK={shlex.quote(str(local))}\n"
+        )
+        outside = {
+            name: value
+            for name, value in child_environment().items()
+            if not name.startswith(("SLURM", "SBATCH", "SRUN", "RC_"))
+        }
         self.environ = outside | {
-            "PATH": PATH, "SLURM_CONF": str(folder / "box" / "slurm.conf"), "RC_SITE": str(site), "PYTHONPATH": str(ROOT),
+            "PATH": PATH,
+            "SLURM_CONF": str(folder / "box" / "slurm.conf"),
+            "RC_SITE": str(site),
+            "PYTHONPATH": str(ROOT),
         }
 
     def control(self, action: str) -> None:
         """Start or stop the daemons."""
         done = subprocess.run(
-            ["bash", ROOT / "tests" / "slurm_box.sh", action, self.folder / "box", str(free_ports())], capture_output=True, text=True, timeout=120,
-            stdin=subprocess.DEVNULL)
+            [
+                "bash",
+                ROOT / "tests" / "slurm_box.sh",
+                action,
+                self.folder / "box",
+                str(free_ports()),
+            ],
+            capture_output=True,
+            text=True,
+            timeout=120,
+            stdin=subprocess.DEVNULL,
+        )
         assert done.returncode == 0, done.stdout + done.stderr
 
     def tell(self, *command, environ=None, cwd=None, timeout=60) -> str:
         """Standard output of a command that must succeed."""
         done = subprocess.run(
-            [str(word) for word in command], env=self.environ | (environ or {}), cwd=cwd, timeout=timeout,
-            stdin=subprocess.DEVNULL, capture_output=True, text=True)
+            [str(word) for word in command],
+            env=self.environ | (environ or {}),
+            cwd=cwd,
+            timeout=timeout,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+        )
         assert done.returncode == 0, f"{command}\n{done.stdout}\n{done.stderr}"
         return done.stdout.strip()
 
-    def submit(self, folder: Path, script: str, *args, options=("--ntasks=2",), environ=None) -> str:
+    def submit(
+        self, folder: Path, script: str, *args, options=("--ntasks=2",), environ=None
+    ) -> str:
         """Submit a shipped script as a user does from the checkout, to run in `folder`; returns the job's id."""
-        return self.tell("sbatch", "--parsable", f"--chdir={folder}", *options, f"slurm/{script}", *args, environ=environ, cwd=ROOT)
+        return self.tell(
+            "sbatch",
+            "--parsable",
+            f"--chdir={folder}",
+            *options,
+            f"slurm/{script}",
+            *args,
+            environ=environ,
+            cwd=ROOT,
+        )
 
     def show(self, job: str) -> dict[str, str]:
         """What SLURM says of a job."""
@@ -106,8 +161,12 @@ class Box:
     def wait(self, job: str, until=ENDED, restarts=0, timeout=150) -> dict[str, str]:
         """What SLURM says of a job once it is in one of some states, after as many restarts at least."""
         limit = time.monotonic() + timeout
-        while (found := self.show(job))["JobState"] not in until or int(found["Restarts"]) < restarts:
-            assert found["JobState"] not in ENDED and time.monotonic() < limit, f"{found}\n{self.log(found)}"
+        while (found := self.show(job))["JobState"] not in until or int(
+            found["Restarts"]
+        ) < restarts:
+            assert found["JobState"] not in ENDED and time.monotonic() < limit, (
+                f"{found}\n{self.log(found)}"
+            )
             time.sleep(0.1)
         return found
 
@@ -147,5 +206,7 @@ def until(condition, box: Box, job: str, timeout=90) -> None:
     limit = time.monotonic() + timeout
     while not condition():
         found = box.show(job)
-        assert found["JobState"] not in ENDED and time.monotonic() < limit, f"{found}\n{box.log(found)}"
+        assert found["JobState"] not in ENDED and time.monotonic() < limit, (
+            f"{found}\n{box.log(found)}"
+        )
         time.sleep(0.1)

@@ -37,11 +37,19 @@ def folder(tmp_path_factory):
 
     folder = tmp_path_factory.mktemp("bad") / "structures of all kinds"
     (folder / "deeper").mkdir(parents=True)
-    rutile = Structure.from_spacegroup("P4_2/mnm", Lattice.tetragonal(4.594, 2.959), ["Ti", "O"], [[0, 0, 0], [0.305, 0.305, 0]])
-    halite = Structure.from_spacegroup("Fm-3m", Lattice.cubic(5.64), ["Na", "Cl"], [[0, 0, 0], [0.5, 0.5, 0.5]])
+    rutile = Structure.from_spacegroup(
+        "P4_2/mnm", Lattice.tetragonal(4.594, 2.959), ["Ti", "O"], [[0, 0, 0], [0.305, 0.305, 0]]
+    )
+    halite = Structure.from_spacegroup(
+        "Fm-3m", Lattice.cubic(5.64), ["Na", "Cl"], [[0, 0, 0], [0.5, 0.5, 0.5]]
+    )
     polonium = Structure(Lattice.cubic(3.35), ["Po"], [[0, 0, 0]])
     text = str(CifWriter(rutile))
-    for name, structure in (("good rutile.cif", rutile), ("grün.cif", polonium), ("deeper/halite.cif", halite)):
+    for name, structure in (
+        ("good rutile.cif", rutile),
+        ("grün.cif", polonium),
+        ("deeper/halite.cif", halite),
+    ):
         (folder / name).write_text(str(CifWriter(structure)))
     (folder / "empty.cif").write_text("")
     (folder / "truncated.cif").write_text(text[: len(text) * 2 // 3])
@@ -49,14 +57,18 @@ def folder(tmp_path_factory):
     disordered[0] = {"Na": 0.5, "K": 0.5}
     (folder / "disordered.cif").write_text(str(CifWriter(disordered)))
     (folder / "nan.cif").write_text(text.replace("0.30500000", "nan", 1))
-    (folder / "twice.cif").write_text(str(CifWriter(Structure(Lattice.cubic(4), ["Na", "Cl"], [[0, 0, 0], [0, 0, 0]]))))
+    (folder / "twice.cif").write_text(
+        str(CifWriter(Structure(Lattice.cubic(4), ["Na", "Cl"], [[0, 0, 0], [0, 0, 0]])))
+    )
     (folder / "binary.cif").write_bytes(bytes(range(256)) * 8)
     (folder / "unknown.cif").write_text(text.replace("Ti  Ti0", "Qq  Qq0"))
     (folder / "notes.txt").write_text("to do\n")
     poscar = "c\n1.0\n{a} 0 0\n0 {b} 0\n0 0 {c}\nNa\n{n}\nDirect\n{sites}\n"
     (folder / "close.vasp").write_text(poscar.format(a=4, b=4, c=4, n=2, sites="0 0 0\n0 0 0.01"))
     (folder / "flat.vasp").write_text(poscar.format(a=4, b=4, c=1e-9, n=1, sites="0 0 0"))
-    sites = "\n".join(f"{i / 20} {j / 25} {k / 10}" for i in range(20) for j in range(25) for k in range(10))
+    sites = "\n".join(
+        f"{i / 20} {j / 25} {k / 10}" for i in range(20) for j in range(25) for k in range(10)
+    )
     (folder / "large.vasp").write_text(poscar.format(a=60, b=75, c=30, n=5000, sites=sites))
     return folder
 
@@ -67,7 +79,9 @@ def test_every_file_has_its_row(folder, tmp_path, capfd):
     assert call("census", folder, "-o", output, "--max-atoms", "500") == Exit.FAILURES
     shown = capfd.readouterr()
     assert "Traceback" not in shown.err
-    status, message, atoms = (column(output, f"structures/{name}") for name in ("status", "message", "n_atoms"))
+    status, message, atoms = (
+        column(output, f"structures/{name}") for name in ("status", "message", "n_atoms")
+    )
     assert set(status) == {*GOOD, *BAD}
     for name, size in GOOD.items():
         assert status[name] == Status.ok and message[name] == "" and atoms[name] == size
@@ -87,19 +101,33 @@ def test_the_same_id_twice_and_odd_ids(tmp_path):
     from pymatgen.io.cif import CifWriter
 
     crystals = list(small_crystals(6, 4).values())
-    rows = [json.dumps({"id": id_, "cif": str(CifWriter(s))}) for id_, s in zip(
-        ["same", "same", "Ωmega ✓ ünï", "a/b#c", "nul\x00 and \ud800", "x" * 300], crystals, strict=True)]
+    rows = [
+        json.dumps({"id": id_, "cif": str(CifWriter(s))})
+        for id_, s in zip(
+            ["same", "same", "Ωmega ✓ ünï", "a/b#c", "nul\x00 and \ud800", "x" * 300],
+            crystals,
+            strict=True,
+        )
+    ]
     hashes = set()
     for number, order in enumerate((rows, rows[::-1], [*rows[2:], *rows[:2]])):
         (tmp_path / f"{number}.jsonl").write_text("\n".join(order))
         output = tmp_path / f"x{number}.h5"
         assert call("census", tmp_path / f"{number}.jsonl", "-o", output, "-q") == Exit.FAILURES
-        assert call("census", tmp_path / f"{number}.jsonl", "-o", output, "-q", "--resume") == Exit.FAILURES
+        assert (
+            call("census", tmp_path / f"{number}.jsonl", "-o", output, "-q", "--resume")
+            == Exit.FAILURES
+        )
         hashes.add(content(output))
     assert len(hashes) == 1
     with h5py.File(output, locking=False) as h5:
-        ids, duplicate = h5["structures/id"].asstr()[()].tolist(), h5["structures/duplicate"][()].tolist()
-        assert sorted(zip(ids, duplicate, strict=True)) == [(id_, n) for id_, n in zip(ids, duplicate, strict=True)]
+        ids, duplicate = (
+            h5["structures/id"].asstr()[()].tolist(),
+            h5["structures/duplicate"][()].tolist(),
+        )
+        assert sorted(zip(ids, duplicate, strict=True)) == [
+            (id_, n) for id_, n in zip(ids, duplicate, strict=True)
+        ]
         assert ids.count("same") == 2 and "Ωmega ✓ ünï" in ids and "x" * 300 in ids
         second = duplicate.index(1)
         assert h5["structures/status"][second] == Status.duplicate_id
@@ -112,7 +140,18 @@ def ready(tmp_path_factory):
     """Folder with crystals.json, packed.h5, census.h5 and other things to go wrong with."""
     folder = tmp_path_factory.mktemp("ready")
     write_json(folder / "crystals.json", small_crystals(3, 4))
-    assert call("census", folder / "crystals.json", "-o", folder / "census.h5", "--packed", folder / "packed.h5", "-q") == Exit.CLEAN
+    assert (
+        call(
+            "census",
+            folder / "crystals.json",
+            "-o",
+            folder / "census.h5",
+            "--packed",
+            folder / "packed.h5",
+            "-q",
+        )
+        == Exit.CLEAN
+    )
     data = (folder / "packed.h5").read_bytes()
     (folder / "truncated.h5").write_bytes(data[: len(data) // 2])
     (folder / "empty.h5").write_bytes(b"")
@@ -123,9 +162,13 @@ def ready(tmp_path_factory):
     (folder / "no folder").mkdir()
     (folder / "file").write_text("x")
     camera = '[[camera]]\nname = "{}"\nrotation = "{}"\n'
-    (folder / "parallel.toml").write_text(camera.format("a", "0x,0y,0z") + camera.format("b", "0x,0y,90z"))
+    (folder / "parallel.toml").write_text(
+        camera.format("a", "0x,0y,0z") + camera.format("b", "0x,0y,90z")
+    )
     (folder / "one.toml").write_text(camera.format("a", "0x,0y,0z"))
-    (folder / "many.toml").write_text("".join(camera.format(f"v{k}", f"{k}x,{7 * k}y,0z") for k in range(16)))
+    (folder / "many.toml").write_text(
+        "".join(camera.format(f"v{k}", f"{k}x,{7 * k}y,0z") for k in range(16))
+    )
     (folder / "broken.toml").write_text("[[camera]\n")
     (folder / "odd.toml").write_text("cameras = 5\n")
     (folder / "key.toml").write_text("detla = 0.1\n")
@@ -214,7 +257,9 @@ REFUSED = [
 ]
 
 
-@pytest.mark.parametrize("arguments, code, text", REFUSED, ids=[arguments for arguments, *_ in REFUSED])
+@pytest.mark.parametrize(
+    "arguments, code, text", REFUSED, ids=[arguments for arguments, *_ in REFUSED]
+)
 def test_a_wrong_request_is_one_line(ready, monkeypatch, capfd, arguments, code, text):
     monkeypatch.chdir(ready)
     before = {path: path.stat().st_mtime_ns for path in ready.rglob("*")}
@@ -226,8 +271,12 @@ def test_a_wrong_request_is_one_line(ready, monkeypatch, capfd, arguments, code,
     assert text.replace("\u00a0", " ") in err
     assert err.startswith("rc_hpc: error: ") and out == ""
     lines = err.rstrip("\n").split("\n")
-    assert len(lines) == 1 or "for example" in lines[0], "one line, or one with an example file below it"
-    assert {path: path.stat().st_mtime_ns for path in ready.rglob("*")} == before, "nothing is written or left"
+    assert len(lines) == 1 or "for example" in lines[0], (
+        "one line, or one with an example file below it"
+    )
+    assert {path: path.stat().st_mtime_ns for path in ready.rglob("*")} == before, (
+        "nothing is written or left"
+    )
     assert not Path("/dev/full.parts").exists()
 
 
@@ -255,7 +304,10 @@ def test_resume_names_what_differs(ready, tmp_path, capfd):
 def test_resume_of_a_finished_file_names_what_differs(ready, tmp_path, capfd):
     output = tmp_path / "x.h5"
     assert call("census", ready / "packed.h5", "-o", output, "-q") == Exit.CLEAN
-    assert call("census", ready / "packed.h5", "-o", output, "--resume", "--delta", "0.02") == Exit.FATAL
+    assert (
+        call("census", ready / "packed.h5", "-o", output, "--resume", "--delta", "0.02")
+        == Exit.FATAL
+    )
     assert "options.delta: was 0.01, now 0.02" in capfd.readouterr().err
 
 
@@ -299,7 +351,9 @@ def test_partial_merge_keeps_the_work(ready, tmp_path, capfd):
         assert h5.attrs["complete_rows"] == 0 and len(h5["structures/id"]) == 1
     assert call("pack", "status", output) == Exit.CLEAN
     assert "1 of 3 structures done" in capfd.readouterr().out
-    assert call("census", output, "-o", tmp_path / "c.h5", "--progress", "none", rows=1) == Exit.CLEAN
+    assert (
+        call("census", output, "-o", tmp_path / "c.h5", "--progress", "none", rows=1) == Exit.CLEAN
+    )
     assert "holds 1 of 3 structures" in capfd.readouterr().err
     assert call("pack", *pack, "--resume", rows=1) == Exit.CLEAN
     assert content(output) == content(ready / "packed.h5")
@@ -346,19 +400,33 @@ def test_stale_and_damaged_parts(ready, tmp_path, capfd):
     assert "not done yet" in capfd.readouterr().err
     assert call("census", *census, "--resume", rows=1) == Exit.CLEAN
     assert content(output) == content(ready / "census.h5")
-    assert call("census", *census, "--resume", "-q") == Exit.CLEAN, "what is left of it is not taken for work"
+    assert call("census", *census, "--resume", "-q") == Exit.CLEAN, (
+        "what is left of it is not taken for work"
+    )
     assert call("census", *census, "--overwrite", "-q") == Exit.CLEAN
 
 
 @pytest.mark.skipif(os.name != "posix", reason="limits of a process")
 def test_a_full_disk(ready, tmp_path):
     """A file size limit stands for the full disk: one line, and the work goes on once there is room."""
-    program = ("import resource, sys; from rc_hpc.census import main; import rc_hpc.drivers.rows;"
-               "resource.setrlimit(resource.RLIMIT_FSIZE, (20000, 20000)); sys.exit(main(sys.argv[1:]))")
+    program = (
+        "import resource, sys; from rc_hpc.census import main; import rc_hpc.drivers.rows;"
+        "resource.setrlimit(resource.RLIMIT_FSIZE, (20000, 20000)); sys.exit(main(sys.argv[1:]))"
+    )
     census = [ready / "packed.h5", "-o", tmp_path / "x.h5", "-q"]
-    done = subprocess.run([sys.executable, "-c", program, *map(str, census)], capture_output=True, text=True, timeout=300, check=False)
+    done = subprocess.run(
+        [sys.executable, "-c", program, *map(str, census)],
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=False,
+    )
     assert done.returncode == Exit.FATAL
-    assert "cannot be written" in done.stderr and "--resume" in done.stderr and "Traceback" not in done.stderr
+    assert (
+        "cannot be written" in done.stderr
+        and "--resume" in done.stderr
+        and "Traceback" not in done.stderr
+    )
     assert not (tmp_path / "x.h5").exists()
     assert call("census", *census, "--resume") == Exit.CLEAN
     assert content(tmp_path / "x.h5") == content(ready / "census.h5")

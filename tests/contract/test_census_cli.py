@@ -13,7 +13,19 @@ from census_cases import call, content, column, needs_mpi, run, small_crystals, 
 from rc_hpc.errors import Exit, Status
 
 #: Modules that take long to import; none is needed to print a help text.
-HEAVY = ("numba", "numpy", "scipy", "pymatgen", "ase", "spglib", "matplotlib", "mpi4py", "pandas", "torch", "h5py")
+HEAVY = (
+    "numba",
+    "numpy",
+    "scipy",
+    "pymatgen",
+    "ase",
+    "spglib",
+    "matplotlib",
+    "mpi4py",
+    "pandas",
+    "torch",
+    "h5py",
+)
 
 
 @pytest.fixture(scope="module")
@@ -21,7 +33,18 @@ def ready(tmp_path_factory):
     """Folder with source.json, packed.h5 and census.h5."""
     folder = tmp_path_factory.mktemp("ready")
     write_json(folder / "source.json", small_crystals(10, 5, seed=5))
-    assert call("census", folder / "source.json", "-o", folder / "census.h5", "--packed", folder / "packed.h5", "-q") == Exit.CLEAN
+    assert (
+        call(
+            "census",
+            folder / "source.json",
+            "-o",
+            folder / "census.h5",
+            "--packed",
+            folder / "packed.h5",
+            "-q",
+        )
+        == Exit.CLEAN
+    )
     return folder
 
 
@@ -34,12 +57,23 @@ def test_help_imports_nothing_heavy(tmp_path, command, words):
         "except SystemExit as error: code = error.code or 0\n"
         f"print('HEAVY', [name for name in {HEAVY} if name in sys.modules]); sys.exit(code)"
     )
-    done = subprocess.run([sys.executable, "-c", program, *words], capture_output=True, text=True, cwd=tmp_path, timeout=120, check=False)
+    done = subprocess.run(
+        [sys.executable, "-c", program, *words],
+        capture_output=True,
+        text=True,
+        cwd=tmp_path,
+        timeout=120,
+        check=False,
+    )
     assert done.stdout.rstrip().endswith("HEAVY []"), done.stdout + done.stderr
     assert done.returncode == (Exit.USAGE if words == ["--wrong"] else Exit.CLEAN)
     if words == ["--help"]:
         assert "examples:" in done.stdout and "Exit codes" in done.stdout
-        examples = [line.split("python -m ")[1].split()[0] for line in done.stdout.splitlines() if "python -m " in line and line.startswith("  ")]
+        examples = [
+            line.split("python -m ")[1].split()[0]
+            for line in done.stdout.splitlines()
+            if "python -m " in line and line.startswith("  ")
+        ]
         assert f"rc_hpc.{command}" in examples
 
 
@@ -47,20 +81,62 @@ def test_every_option_of_the_product_is_there(capsys):
     with pytest.raises(SystemExit):
         call("census", "--help")
     text = capsys.readouterr().out
-    for option in ("--output", "--ids", "--protocol", "--subsets", "--delta", "--tau", "--angle-tolerance", "--enumeration", "--merge",
-                   "--tiling", "--max-atoms", "--quarantine", "--resume", "--overwrite", "--shard", "--dry-run", "--config", "--progress",
-                   "--verbose", "--quiet"):
+    for option in (
+        "--output",
+        "--ids",
+        "--protocol",
+        "--subsets",
+        "--delta",
+        "--tau",
+        "--angle-tolerance",
+        "--enumeration",
+        "--merge",
+        "--tiling",
+        "--max-atoms",
+        "--quarantine",
+        "--resume",
+        "--overwrite",
+        "--shard",
+        "--dry-run",
+        "--config",
+        "--progress",
+        "--verbose",
+        "--quiet",
+    ):
         assert option in text
 
 
 def test_a_config_file_equals_flags_and_flags_win(ready, tmp_path):
-    flags = ["--delta", "0.05", "--subsets", "axis_a+axis_b,axis_a+axis_c", "--merge", "first", "--enumeration", "anchor", "--quarantine", "keep", "--tiling", "1,1,2"]
+    flags = [
+        "--delta",
+        "0.05",
+        "--subsets",
+        "axis_a+axis_b,axis_a+axis_c",
+        "--merge",
+        "first",
+        "--enumeration",
+        "anchor",
+        "--quarantine",
+        "keep",
+        "--tiling",
+        "1,1,2",
+    ]
     (tmp_path / "c.toml").write_text(
         f'source = "{ready / "packed.h5"}"\ndelta = 0.05\nsubsets = ["axis_a+axis_b", "axis_a+axis_c"]\nmerge = "first"\n'
-        'enumeration = "anchor"\nquarantine = "keep"\ntiling = [1, 1, 2]\nquiet = true\n')
-    assert call("census", ready / "packed.h5", *flags, "-o", tmp_path / "flags.h5", "-q") == Exit.CLEAN
-    assert call("census", "--config", tmp_path / "c.toml", "-o", tmp_path / "config.h5") == Exit.CLEAN
-    assert call("census", "--config", tmp_path / "c.toml", "-o", tmp_path / "both.h5", "--delta", "0.02") == Exit.CLEAN
+        'enumeration = "anchor"\nquarantine = "keep"\ntiling = [1, 1, 2]\nquiet = true\n'
+    )
+    assert (
+        call("census", ready / "packed.h5", *flags, "-o", tmp_path / "flags.h5", "-q") == Exit.CLEAN
+    )
+    assert (
+        call("census", "--config", tmp_path / "c.toml", "-o", tmp_path / "config.h5") == Exit.CLEAN
+    )
+    assert (
+        call(
+            "census", "--config", tmp_path / "c.toml", "-o", tmp_path / "both.h5", "--delta", "0.02"
+        )
+        == Exit.CLEAN
+    )
     found = {}
     for name in ("flags", "config", "both"):
         with h5py.File(tmp_path / f"{name}.h5", locking=False) as h5:
@@ -72,10 +148,18 @@ def test_a_config_file_equals_flags_and_flags_win(ready, tmp_path):
 
 def test_dry_run_writes_nothing(ready, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
-    for arguments, size in (([ready / "source.json"], 10), ([ready / "packed.h5"], 10), (["synthetic:7", "--subsets", "full"], 7)):
+    for arguments, size in (
+        ([ready / "source.json"], 10),
+        ([ready / "packed.h5"], 10),
+        (["synthetic:7", "--subsets", "full"], 7),
+    ):
         assert call("census", *arguments, "--dry-run") == Exit.CLEAN
         told = capsys.readouterr().out
-        assert f"structures: {size}" in told and "view subsets:" in told and "would write census.h5" in told
+        assert (
+            f"structures: {size}" in told
+            and "view subsets:" in told
+            and "would write census.h5" in told
+        )
     assert call("pack", ready / "source.json", "--dry-run") == Exit.CLEAN
     assert "structures: 10" in capsys.readouterr().out
     assert not list(tmp_path.iterdir())
@@ -111,7 +195,10 @@ def test_progress_is_plain_lines_off_a_terminal(ready, tmp_path, capfd):
     assert "R1, full protocol" in out
     assert call("census", ready / "packed.h5", "-o", tmp_path / "y.h5", "-q") == Exit.CLEAN
     assert capfd.readouterr() == ("", "")
-    assert call("census", ready / "packed.h5", "-o", tmp_path / "z.h5", "--progress", "none", "-vv") == Exit.CLEAN
+    assert (
+        call("census", ready / "packed.h5", "-o", tmp_path / "z.h5", "--progress", "none", "-vv")
+        == Exit.CLEAN
+    )
     assert "crystal-000: done" in capfd.readouterr().err
 
 
@@ -136,8 +223,19 @@ def test_every_dataset_has_units_and_a_description(ready, name):
 
     with h5py.File(ready / name) as h5:
         h5.visititems(look)
-        for attribute in ("title", "kind", "creator", "creator_version", "file_time", "options", "options_hash", "input_hash",
-                          "package_versions", "host_count", "content_hash"):
+        for attribute in (
+            "title",
+            "kind",
+            "creator",
+            "creator_version",
+            "file_time",
+            "options",
+            "options_hash",
+            "input_hash",
+            "package_versions",
+            "host_count",
+            "content_hash",
+        ):
             assert h5.attrs[attribute] != ""
         assert h5py.check_enum_dtype(h5["structures/status"].dtype)["ok"] == Status.ok
     assert not missing
@@ -150,7 +248,12 @@ def test_xarray_reads_every_group(ready, name):
     pytest.importorskip("h5netcdf")
     with h5py.File(ready / name) as h5:
         groups = [group for group in h5 if isinstance(h5[group], h5py.Group)]
-        shapes = {f"{group}/{key}": item.shape for group in groups for key, item in h5[group].items() if "CLASS" not in item.attrs}
+        shapes = {
+            f"{group}/{key}": item.shape
+            for group in groups
+            for key, item in h5[group].items()
+            if "CLASS" not in item.attrs
+        }
     assert {"structures", "vocabulary"} <= set(groups)
     for group in groups:
         with xarray.open_dataset(ready / name, group=group, engine="h5netcdf") as found:
@@ -168,8 +271,13 @@ def camera(name, rotation):
 
 def test_a_subset_of_parallel_cameras_determines_nothing(ready, tmp_path):
     protocol = tmp_path / "p.toml"
-    protocol.write_text(camera("front", "0x,0y,0z") + camera("turned", "0x,0y,90z") + camera("side", "0x,90y,0z"))
-    assert call("census", ready / "packed.h5", "-o", tmp_path / "x.h5", "--protocol", protocol, "-q") == Exit.CLEAN
+    protocol.write_text(
+        camera("front", "0x,0y,0z") + camera("turned", "0x,0y,90z") + camera("side", "0x,90y,0z")
+    )
+    assert (
+        call("census", ready / "packed.h5", "-o", tmp_path / "x.h5", "--protocol", protocol, "-q")
+        == Exit.CLEAN
+    )
     with h5py.File(tmp_path / "x.h5", locking=False) as h5:
         subset = h5["subsets/name"].asstr()[()].tolist().index("front+turned")
         assert np.isinf(h5["subsets/kappa"][subset])
@@ -180,8 +288,23 @@ def test_a_subset_of_parallel_cameras_determines_nothing(ready, tmp_path):
 
 def test_sixteen_cameras(ready, tmp_path):
     protocol = tmp_path / "p.toml"
-    protocol.write_text("".join(camera(f"v{k:02}", f"{11 * k}x,{7 * k * k % 180}y,{5 * k}z") for k in range(16)))
-    assert call("census", ready / "packed.h5", "-o", tmp_path / "x.h5", "--protocol", protocol, "--subsets", "full", "-q") == Exit.CLEAN
+    protocol.write_text(
+        "".join(camera(f"v{k:02}", f"{11 * k}x,{7 * k * k % 180}y,{5 * k}z") for k in range(16))
+    )
+    assert (
+        call(
+            "census",
+            ready / "packed.h5",
+            "-o",
+            tmp_path / "x.h5",
+            "--protocol",
+            protocol,
+            "--subsets",
+            "full",
+            "-q",
+        )
+        == Exit.CLEAN
+    )
     with h5py.File(tmp_path / "x.h5", locking=False) as h5:
         assert h5["subsets/mask"][()].tolist() == [2**16 - 1]
         assert h5["cells/correct_space_group"][()].all() and h5["cells/certified"][()].all()
@@ -190,7 +313,20 @@ def test_sixteen_cameras(ready, tmp_path):
 
 def test_tiling(ready, tmp_path):
     """A supercell has eight times the atoms and its own label."""
-    assert call("census", ready / "packed.h5", "-o", tmp_path / "x.h5", "--tiling", "2", "--subsets", "full", "-q") == Exit.CLEAN
+    assert (
+        call(
+            "census",
+            ready / "packed.h5",
+            "-o",
+            tmp_path / "x.h5",
+            "--tiling",
+            "2",
+            "--subsets",
+            "full",
+            "-q",
+        )
+        == Exit.CLEAN
+    )
     with h5py.File(tmp_path / "x.h5", locking=False) as h5:
         assert h5["protocol/tiling"][()].tolist() == [2, 2, 2]
         assert (h5["cells/n_recovered"][:, 0] == 8 * h5["structures/n_atoms"][()]).all()
@@ -201,7 +337,10 @@ def test_one_atom_in_the_cell(tmp_path):
     from pymatgen.core import Lattice, Structure
 
     polonium = Structure(Lattice.cubic(3.35), ["Po"], [[0, 0, 0]])
-    write_json(tmp_path / "s.json", {"polonium": polonium, "moved": Structure(Lattice.cubic(3.35), ["Po"], [[0.3, 0.2, 0.1]])})
+    write_json(
+        tmp_path / "s.json",
+        {"polonium": polonium, "moved": Structure(Lattice.cubic(3.35), ["Po"], [[0.3, 0.2, 0.1]])},
+    )
     assert call("census", tmp_path / "s.json", "-o", tmp_path / "x.h5", "-q") == Exit.CLEAN
     assert (column(tmp_path / "x.h5", "cells/correct_space_group")["polonium"]).all()
     with h5py.File(tmp_path / "x.h5", locking=False) as h5:
@@ -212,12 +351,20 @@ def test_one_atom_in_the_cell(tmp_path):
 
 def test_the_default_source_is_the_prototypes(tmp_path):
     (tmp_path / "ids.txt").write_text("A_cF4_225_a\n")
-    assert call("census", "-o", tmp_path / "x.h5", "--ids", tmp_path / "ids.txt", "-q") == Exit.CLEAN
+    assert (
+        call("census", "-o", tmp_path / "x.h5", "--ids", tmp_path / "ids.txt", "-q") == Exit.CLEAN
+    )
     assert column(tmp_path / "x.h5", "structures/space_group") == {"A_cF4_225_a": 225}
 
 
 def test_a_reader_that_leaves_is_no_error(ready):
     program = f"import sys; from rc_hpc.census import main; sys.exit(main(['status', {str(ready / 'census.h5')!r}]))"
-    done = subprocess.run(["bash", "-c", f'{sys.executable} -c "$0" | true; echo ${{PIPESTATUS[0]}}', program],
-                          capture_output=True, text=True, cwd=Path(ready), timeout=120, check=False)
+    done = subprocess.run(
+        ["bash", "-c", f'{sys.executable} -c "$0" | true; echo ${{PIPESTATUS[0]}}', program],
+        capture_output=True,
+        text=True,
+        cwd=Path(ready),
+        timeout=120,
+        check=False,
+    )
     assert done.stdout.strip() == "0" and "Traceback" not in done.stderr

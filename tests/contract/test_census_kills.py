@@ -6,7 +6,19 @@ import signal
 import time
 
 import pytest
-from census_cases import call, column, content, finish, fork, needs_mpi, run, small_crystals, start, wait_for, write_json
+from census_cases import (
+    call,
+    column,
+    content,
+    finish,
+    fork,
+    needs_mpi,
+    run,
+    small_crystals,
+    start,
+    wait_for,
+    write_json,
+)
 
 from rc_hpc.errors import Exit, Status
 
@@ -27,6 +39,7 @@ def slow_down(seconds):
         def inner(*args, **more):
             time.sleep(seconds)
             return function(*args, **more)
+
         return inner
 
     packing.pack_structure = slowed(packing.pack_structure)
@@ -48,7 +61,10 @@ def crash_on(id_, output):
     real = FlightRecorder.call
 
     def call(self, function, *args):
-        if self._note.endswith(id_.encode()) and self._paths[0].parents[1].name == f"{output}.parts":
+        if (
+            self._note.endswith(id_.encode())
+            and self._paths[0].parents[1].name == f"{output}.parts"
+        ):
             return real(self, lambda *_: (os.kill(os.getpid(), signal.SIGSEGV), time.sleep(60)))
         return real(self, function, *args)
 
@@ -104,12 +120,16 @@ def kill_often(base, folder, kills, seconds, rows, seed):
     luck = random.Random(seed)
 
     def begin():
-        return fork(folder, "census", [base / "source.json", *ARGS], lambda: slow_down(seconds), rows)
+        return fork(
+            folder, "census", [base / "source.json", *ARGS], lambda: slow_down(seconds), rows
+        )
 
     for output in (PACKED, CENSUS):
         for number in range(kills):
             kill(begin, folder, output, luck.uniform(0, 0.25), number % 3 == 1)
-    assert call("census", base / "source.json", "-o", folder / CENSUS, "--resume", "-q") == Exit.CLEAN
+    assert (
+        call("census", base / "source.json", "-o", folder / CENSUS, "--resume", "-q") == Exit.CLEAN
+    )
     assert_same(base, folder)
 
 
@@ -149,11 +169,16 @@ def test_a_kill_in_the_merge(base, tmp_path, output):
     os.kill(job.pid, signal.SIGKILL)
     finish(job)
     assert list(tmp_path.glob(".*.tmp")) and not (tmp_path / output).exists()
-    assert call("census", base / "source.json", "-o", tmp_path / CENSUS, "--resume", "-q") == Exit.CLEAN
+    assert (
+        call("census", base / "source.json", "-o", tmp_path / CENSUS, "--resume", "-q")
+        == Exit.CLEAN
+    )
     assert_same(base, tmp_path)
 
 
-@pytest.mark.parametrize("number, output", [(signal.SIGTERM, PACKED), (signal.SIGUSR1, CENSUS), (signal.SIGINT, CENSUS)])
+@pytest.mark.parametrize(
+    "number, output", [(signal.SIGTERM, PACKED), (signal.SIGUSR1, CENSUS), (signal.SIGINT, CENSUS)]
+)
 def test_a_signal_ends_a_run_in_good_order(base, tmp_path, number, output):
     job = fork(tmp_path, "census", [base / "source.json", "-o", CENSUS], lambda: slow_down(0.05))
     assert wait_for(lambda: parts(tmp_path, output), job), finish(job)
@@ -163,19 +188,30 @@ def test_a_signal_ends_a_run_in_good_order(base, tmp_path, number, output):
     assert f"{number.name} received" in err and "--resume goes on" in err
     assert not (tmp_path / output).exists() and parts(tmp_path, output)
     assert call("census", "status", tmp_path / output) == Exit.CLEAN
-    assert call("census", base / "source.json", "-o", tmp_path / CENSUS, "--resume", "-q") == Exit.CLEAN
+    assert (
+        call("census", base / "source.json", "-o", tmp_path / CENSUS, "--resume", "-q")
+        == Exit.CLEAN
+    )
     assert_same(base, tmp_path)
 
 
 @pytest.mark.parametrize("number", [pytest.param(signal.SIGUSR1, marks=needs_mpi)])
 def test_a_signal_ends_all_ranks_in_good_order(base, tmp_path, number):
-    job = start(tmp_path, [base / "source.json", "-o", CENSUS], 2, patch=SLOW.format(tests=os.path.dirname(__file__), seconds=0.05))
+    job = start(
+        tmp_path,
+        [base / "source.json", "-o", CENSUS],
+        2,
+        patch=SLOW.format(tests=os.path.dirname(__file__), seconds=0.05),
+    )
     assert wait_for(lambda: parts(tmp_path, PACKED), job), finish(job)
     os.kill(job.pid, number)
     code, _, err = finish(job)
     assert code == 0, err
     assert err.count("--resume goes on") == 1
-    assert call("census", base / "source.json", "-o", tmp_path / CENSUS, "--resume", "-q") == Exit.CLEAN
+    assert (
+        call("census", base / "source.json", "-o", tmp_path / CENSUS, "--resume", "-q")
+        == Exit.CLEAN
+    )
     assert_same(base, tmp_path)
 
 
@@ -206,7 +242,11 @@ def test_a_rank_that_crashes_twice(base, tmp_path, ranks):
 
 def labelled_in_the_census(base):
     """Id of a structure of which not only the true cell, labelled before, is reconstructed."""
-    return min(id_ for id_, numbers in column(base / "base.h5", "cells/reconstruction").items() if numbers.max() > 0)
+    return min(
+        id_
+        for id_, numbers in column(base / "base.h5", "cells/reconstruction").items()
+        if numbers.max() > 0
+    )
 
 
 def check_left_out(base, folder, victim):
@@ -215,5 +255,7 @@ def check_left_out(base, folder, victim):
     assert status.pop(victim) == Status.crashed
     assert set(status.values()) == {Status.ok}
     assert "crashed" in column(folder / CENSUS, "structures/message")[victim]
-    before, after = (column(path, "cells/space_group") for path in (base / "base.h5", folder / CENSUS))
+    before, after = (
+        column(path, "cells/space_group") for path in (base / "base.h5", folder / CENSUS)
+    )
     assert all((before[id_] == after[id_]).all() for id_ in status)

@@ -15,12 +15,30 @@ from rc_hpc.structures import mp
 from rc_hpc.structures.sources import iter_items
 
 KEY = "0123456789abcdef0123456789abcdef"
-needs_client = pytest.mark.skipif(importlib.util.find_spec("mp_api") is None, reason="mp-api not installed: pip install 'rc_hpc[mp]'")
+needs_client = pytest.mark.skipif(
+    importlib.util.find_spec("mp_api") is None,
+    reason="mp-api not installed: pip install 'rc_hpc[mp]'",
+)
 
 
 def crystal(a, species=("Na", "Cl")):
-    sites = [{"species": [{"element": name, "occu": 1}], "abc": [k / 2] * 3, "properties": {}, "label": name} for k, name in enumerate(species)]
-    return {"@module": "pymatgen.core.structure", "@class": "Structure", "charge": 0, "lattice": {"matrix": [[a, 0, 0], [0, a, 0], [0, 0, a]], "pbc": [True] * 3}, "properties": {}, "sites": sites}
+    sites = [
+        {
+            "species": [{"element": name, "occu": 1}],
+            "abc": [k / 2] * 3,
+            "properties": {},
+            "label": name,
+        }
+        for k, name in enumerate(species)
+    ]
+    return {
+        "@module": "pymatgen.core.structure",
+        "@class": "Structure",
+        "charge": 0,
+        "lattice": {"matrix": [[a, 0, 0], [0, a, 0], [0, 0, a]], "pbc": [True] * 3},
+        "properties": {},
+        "sites": sites,
+    }
 
 
 class Server(ThreadingHTTPServer):
@@ -38,7 +56,14 @@ class Handler(BaseHTTPRequestHandler):
         query = {key: values[0] for key, values in parse_qs(url.query).items()}
         server.asked.append((url.path, query, self.headers.get("x-api-key")))
         if url.path.rstrip("/") == "/heartbeat":
-            return self.answer(200, {"version": "99.0.0", "db_version": "2026_01_01", "access_controlled_batch_ids": []})
+            return self.answer(
+                200,
+                {
+                    "version": "99.0.0",
+                    "db_version": "2026_01_01",
+                    "access_controlled_batch_ids": [],
+                },
+            )
         if server.down:
             return self.answer(503, {"detail": "down for repair"})
         if self.headers.get("x-api-key") != KEY:
@@ -47,10 +72,17 @@ class Handler(BaseHTTPRequestHandler):
         if "material_ids" in query:
             found = [id_ for id_ in found if id_ in query["material_ids"].split(",")]
         if "nsites_min" in query:
-            found = [id_ for id_ in found if float(query["nsites_min"]) <= 2 <= float(query["nsites_max"])]
+            found = [
+                id_
+                for id_ in found
+                if float(query["nsites_min"]) <= 2 <= float(query["nsites_max"])
+            ]
         start = int(query.get("_skip", 0))
         page = found[start : start + int(query.get("_limit", 100))]
-        data = [{"material_id": id_, "structure": server.documents[id_], "deprecated": False} for id_ in page]
+        data = [
+            {"material_id": id_, "structure": server.documents[id_], "deprecated": False}
+            for id_ in page
+        ]
         return self.answer(200, {"data": data, "meta": {"total_doc": len(found)}})
 
     def answer(self, code, content):
@@ -83,7 +115,10 @@ def test_a_query_becomes_a_snapshot_and_is_never_asked_again(server, tmp_path):
     output = tmp_path / "packed.h5"
     assert pack(["mp:mp-2,mp-4", "-o", str(output), "--progress", "none", "-q"]) == 0
     found = read_table(output, ["structures/id", "structures/formula", "structures/crystal_system"])
-    assert found["structures/id"].tolist() == ["mp-2", "mp-4"] and found["structures/formula"].tolist() == ["NaCl"] * 2
+    assert (
+        found["structures/id"].tolist() == ["mp-2", "mp-4"]
+        and found["structures/formula"].tolist() == ["NaCl"] * 2
+    )
     search = next(query for path, query, _ in server.asked if "summary" in path)
     assert search["material_ids"] == "mp-2,mp-4" and "structure" in search["_fields"]
     assert {key for path, _, key in server.asked if "summary" in path} == {KEY}
@@ -92,10 +127,16 @@ def test_a_query_becomes_a_snapshot_and_is_never_asked_again(server, tmp_path):
     snapshot = mp.snapshot_path({"material_ids": ["mp-2", "mp-4"]})
     before = snapshot.read_bytes()
     items = list(iter_items(["mp:mp-4,mp-2"]))
-    assert [item.id for item in items] == ["mp-2", "mp-4"] and items[0].read(items[0], items[0].blob()).lattice[0, 0] == 3.02
+    assert [item.id for item in items] == ["mp-2", "mp-4"] and items[0].read(
+        items[0], items[0].blob()
+    ).lattice[0, 0] == 3.02
     assert len(server.asked) == asked and snapshot.read_bytes() == before
     about = json.loads(snapshot.with_suffix(".meta.json").read_text())
-    assert about["database_version"] == "2026_01_01" and about["n"] == 2 and KEY not in json.dumps(about)
+    assert (
+        about["database_version"] == "2026_01_01"
+        and about["n"] == 2
+        and KEY not in json.dumps(about)
+    )
 
 
 @needs_client
@@ -112,7 +153,9 @@ def test_criteria_and_pages(server, monkeypatch):
 
 @needs_client
 @pytest.mark.filterwarnings("ignore")
-@pytest.mark.parametrize(("source", "said"), [("mp:mp-2,mp-77", "mp-77"), ("mp:colour=blue", "colour")])
+@pytest.mark.parametrize(
+    ("source", "said"), [("mp:mp-2,mp-77", "mp-77"), ("mp:colour=blue", "colour")]
+)
 def test_what_is_not_there_leaves_no_snapshot(server, tmp_path, source, said):
     with pytest.raises(RcError, match=said):
         list(iter_items([source]))
@@ -125,7 +168,11 @@ def test_a_server_that_is_down(server, tmp_path):
     server.down = True
     with pytest.raises(RcError, match="login node") as found:
         list(iter_items(["mp:mp-1"]))
-    assert "down for repair" in str(found.value) and KEY not in str(found.value) and not list(tmp_path.iterdir())
+    assert (
+        "down for repair" in str(found.value)
+        and KEY not in str(found.value)
+        and not list(tmp_path.iterdir())
+    )
 
 
 def test_a_key_is_needed(monkeypatch, tmp_path):
@@ -138,9 +185,20 @@ def test_a_key_is_needed(monkeypatch, tmp_path):
 def test_queries(tmp_path):
     ids = tmp_path / "ids"
     ids.write_text("mp-2\nmp-1\nmp-2\n")
-    assert mp.parse_query(f"mp:@{ids}") == mp.parse_query("mp:mp-1,mp-2") == {"material_ids": ["mp-1", "mp-2"]}
-    assert mp.parse_query("mp:num_sites=1..20&elements=Si,O&is_stable=false&crystal_system=Cubic&energy_above_hull=0..0.05") == {
-        "num_sites": [1, 20], "elements": ["Si", "O"], "is_stable": False, "crystal_system": "Cubic", "energy_above_hull": [0, 0.05]}
+    assert (
+        mp.parse_query(f"mp:@{ids}")
+        == mp.parse_query("mp:mp-1,mp-2")
+        == {"material_ids": ["mp-1", "mp-2"]}
+    )
+    assert mp.parse_query(
+        "mp:num_sites=1..20&elements=Si,O&is_stable=false&crystal_system=Cubic&energy_above_hull=0..0.05"
+    ) == {
+        "num_sites": [1, 20],
+        "elements": ["Si", "O"],
+        "is_stable": False,
+        "crystal_system": "Cubic",
+        "energy_above_hull": [0, 0.05],
+    }
     for source in ("mp:", "mp:mp-1&mp-2=", "mp:mp 1", f"mp:@{tmp_path}/nothing"):
         with pytest.raises(UsageError, match=r"mp:"):
             iter_items([source])

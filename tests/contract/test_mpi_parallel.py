@@ -50,16 +50,27 @@ APART = {"MPIR_CVAR_NOLOCAL": "1"}
 def start(folder, ranks, program, environ=None):
     """Start `program` (text that defines ``main``) on `ranks` ranks in `folder`."""
     (folder / "program.py").write_text(HEAD + program + TAIL)
-    environ = child_environment() | (environ or {}) | {
-        "PYTHONPATH": str(ROOT),
-        "OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
-        "OMPI_MCA_rmaps_base_oversubscribe": "1",
-        "OMPI_MCA_osc": "^ucx",  # it complains on standard error where it has no network
-        "PRTE_MCA_rmaps_default_mapping_policy": ":oversubscribe",
-    }
+    environ = (
+        child_environment()
+        | (environ or {})
+        | {
+            "PYTHONPATH": str(ROOT),
+            "OMPI_ALLOW_RUN_AS_ROOT": "1",
+            "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
+            "OMPI_MCA_rmaps_base_oversubscribe": "1",
+            "OMPI_MCA_osc": "^ucx",  # it complains on standard error where it has no network
+            "PRTE_MCA_rmaps_default_mapping_policy": ":oversubscribe",
+        }
+    )
     return subprocess.Popen(
-        [MPIEXEC, "-n", str(ranks), sys.executable, "program.py"], cwd=folder, env=environ,
-        stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        [MPIEXEC, "-n", str(ranks), sys.executable, "program.py"],
+        cwd=folder,
+        env=environ,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
 
 
 def finish(job, timeout=60):
@@ -78,8 +89,14 @@ def run(folder, ranks, program, timeout=60, environ=None):
 
 
 def is_open_mpi():
-    done = subprocess.run([MPIEXEC, "--version"], capture_output=True, text=True, timeout=60,
-                          env=child_environment(), check=True)
+    done = subprocess.run(
+        [MPIEXEC, "--version"],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        env=child_environment(),
+        check=True,
+    )
     return "Open MPI" in done.stdout or "open-mpi" in done.stdout or "PRRTE" in done.stdout
 
 
@@ -119,7 +136,10 @@ def test_every_batch_is_done_once(tmp_path, ranks, environ):
 
 
 def test_tickets_are_unique_and_counts_exact(tmp_path):
-    code, _, err = run(tmp_path, 3, """
+    code, _, err = run(
+        tmp_path,
+        3,
+        """
 def main():
     comm = communicator()
     with WorkQueue(comm, 3000) as queue:
@@ -129,7 +149,8 @@ def main():
             queue.report(2, 1)
         comm.barrier()
         tell(f'rank{comm.rank}', {'mine': mine, 'totals': [*queue.totals(), queue.finished]})
-""")
+""",
+    )
     assert code == 0, err
     results = told(tmp_path, "rank")
     assert sorted(number for result in results for number in result["mine"]) == list(range(3000))
@@ -139,7 +160,10 @@ def main():
 @pytest.mark.parametrize("environ", [{}, APART], ids=["one node", "nodes"])
 def test_ranks_draw_while_rank_0_computes(tmp_path, environ):
     """Rank 0, which hosts the queue, makes no MPI call until the others have done all else."""
-    code, _, err = run(tmp_path, 3, """
+    code, _, err = run(
+        tmp_path,
+        3,
+        """
 def main():
     comm = communicator()
     def process(batch):
@@ -160,7 +184,9 @@ def main():
         while comm.rank and (batch := queue.next()) is not None:
             process(batch)
             queue.report(1, 0)
-""", environ=environ)
+""",
+        environ=environ,
+    )
     assert code == 0, err
     ranks = Counter(told(tmp_path, "batch"))
     assert ranks[0] == 1 and ranks[1] + ranks[2] == 19
@@ -170,28 +196,40 @@ def main():
 
 
 def test_nothing_to_do(tmp_path):
-    code, _, err = run(tmp_path, 2, """
+    code, _, err = run(
+        tmp_path,
+        2,
+        """
 def main():
     comm = communicator()
     with StopSignal() as stop, Progress(0, mode='none', rank=comm.rank) as progress:
         assert drive(comm, 0, [], None, progress, stop).complete
-""")
+""",
+    )
     assert code == 0, err
 
 
-@pytest.mark.parametrize("raising, text", [
-    ("raise ValueError('boom')", "failed: ValueError: boom"),
-    ("raise RuntimeError('no room')", "failed: RuntimeError: no room"),
-    ("sys.exit(7)", "error: left with 7"),
-])
+@pytest.mark.parametrize(
+    "raising, text",
+    [
+        ("raise ValueError('boom')", "failed: ValueError: boom"),
+        ("raise RuntimeError('no room')", "failed: RuntimeError: no room"),
+        ("sys.exit(7)", "error: left with 7"),
+    ],
+)
 def test_a_failure_on_one_rank_ends_the_job(tmp_path, raising, text):
-    code, _, err = run(tmp_path, 2, f"""
+    code, _, err = run(
+        tmp_path,
+        2,
+        f"""
 def main():
     comm = communicator()
     if comm.rank == 1:
         {raising}
     comm.barrier()
-""", timeout=20)
+""",
+        timeout=20,
+    )
     assert code != 0
     assert "rank 1 of 2" in err and text in err
     assert ("Traceback" in err) == (not raising.startswith("sys.exit"))
@@ -199,7 +237,10 @@ def main():
 
 def test_a_failure_within_a_batch_ends_the_job(tmp_path):
     """Rank 0 waits in the driver's end, where it shows progress."""
-    code, _, err = run(tmp_path, 2, """
+    code, _, err = run(
+        tmp_path,
+        2,
+        """
 def main():
     comm = communicator()
     def process(batch):
@@ -212,50 +253,70 @@ def main():
         return 1, 0
     with StopSignal() as stop, Progress(9, mode='none', rank=comm.rank) as progress:
         drive(comm, 2, [0, 1], process, progress, stop)
-""", timeout=20)
+""",
+        timeout=20,
+    )
     assert code != 0
     assert "rank 1 of 2" in err and "ValueError: boom" in err
 
 
 def test_a_failure_before_mpi_started_ends_the_job(tmp_path):
-    code, _, err = run(tmp_path, 2, """
+    code, _, err = run(
+        tmp_path,
+        2,
+        """
 from rc_hpc.errors import UsageError
 def main():
     if os.environ.get('PMI_RANK', os.environ.get('OMPI_COMM_WORLD_RANK')) == '1':
         raise UsageError('no file x.cif on this node')
     communicator().barrier()
-""", timeout=20)
+""",
+        timeout=20,
+    )
     assert code != 0
     assert "rank 1 of 2" in err and "no file x.cif" in err
 
 
 def test_a_fault_of_all_ranks_is_told_once(tmp_path):
-    code, _, err = run(tmp_path, 3, """
+    code, _, err = run(
+        tmp_path,
+        3,
+        """
 from rc_hpc.errors import UsageError
 def main():
     raise UsageError('unknown protocol')
-""", timeout=20)
+""",
+        timeout=20,
+    )
     assert code == 2
     assert err.count("unknown protocol") == 1 and "rank 0 of 3" in err
 
 
 def test_exit_code_is_the_worst_of_all_ranks(tmp_path):
-    code, _, err = run(tmp_path, 2, """
+    code, _, err = run(
+        tmp_path,
+        2,
+        """
 def main():
     return 3 * communicator().rank
-""")
+""",
+    )
     assert code == 3, err
 
 
 def test_singletons_of_the_wrong_launcher_are_refused(tmp_path):
     """Ranks that MPI does not join: their PMI connection is taken away."""
-    code, out, err = run(tmp_path, 2, """
+    code, out, err = run(
+        tmp_path,
+        2,
+        """
 for name in [name for name in os.environ if name.startswith(('PMI', 'HYDI', 'MPI_LOCAL', 'OMPI'))]:
     del os.environ[name]
 os.environ['SLURM_STEP_NUM_TASKS'] = '2'
 def main():
     print('ran as', communicator().size)
-""")
+""",
+    )
     assert code == 1
     assert "ran as" not in out
     assert "joined 1 of them" in err and "--mpi=pmi2" in err and "--mpi=pmix" in err
@@ -263,7 +324,10 @@ def main():
 
 def test_a_stop_on_one_rank_reaches_all(tmp_path):
     """Also a rank in the middle of a batch, and from a rank that only waits."""
-    code, _, err = run(tmp_path, 3, """
+    code, _, err = run(
+        tmp_path,
+        3,
+        """
 def main():
     comm = communicator()
     stop = StopSignal()
@@ -282,14 +346,19 @@ def main():
         totals = drive(comm, 1000, range(1000), process, progress, stop, queue)
     assert not totals.complete and totals.batches == totals.rows == 1
     tell(f'rank{comm.rank}', stop.name)
-""", timeout=40)
+""",
+        timeout=40,
+    )
     assert code == 0, err
     assert told(tmp_path, "rank") == ["", "", "SIGUSR1"]
     assert "a rank was asked to stop" in err
 
 
 def test_a_signal_to_a_waiting_rank_stops_the_working_one(tmp_path):
-    code, _, err = run(tmp_path, 2, """
+    code, _, err = run(
+        tmp_path,
+        2,
+        """
 def main():
     comm = communicator()
     stop = StopSignal()
@@ -308,7 +377,9 @@ def main():
         totals = drive(comm, 1, [0], process, progress, stop, queue)
     assert not totals.complete
     tell(f'rank{comm.rank}', stop.name)
-""", timeout=40)
+""",
+        timeout=40,
+    )
     assert code == 0, err
     assert told(tmp_path, "rank") == ["", "SIGTERM"]
 
@@ -317,7 +388,10 @@ def main():
 def test_a_signal_to_mpiexec_ends_all_ranks_in_good_order(tmp_path, number):
     if number == signal.SIGTERM and is_open_mpi():
         pytest.skip("Open MPI's mpiexec itself ends the ranks soon after TERM")
-    job = start(tmp_path, 2, """
+    job = start(
+        tmp_path,
+        2,
+        """
 def main():
     comm = communicator()
     def process(batch):
@@ -328,7 +402,8 @@ def main():
     with StopSignal() as stop, Progress(5000, mode='plain', rank=comm.rank) as progress:
         totals = drive(comm, 5000, range(5000), process, progress, stop)
     tell(f'rank{comm.rank}', [totals.batches, totals.rows, totals.complete])
-""")
+""",
+    )
     limit = time.monotonic() + 60
     while not all((tmp_path / f"started{rank}.json").exists() for rank in (0, 1)):
         assert job.poll() is None and time.monotonic() < limit, "the ranks do not start"
@@ -344,7 +419,10 @@ def main():
 
 @pytest.mark.parametrize("environ", [{}, APART], ids=["one node", "nodes"])
 def test_one_rank_compiles_for_all_who_see_the_folder(tmp_path, environ):
-    code, _, err = run(tmp_path, 3, """
+    code, _, err = run(
+        tmp_path,
+        3,
+        """
 from rc_hpc.parallel.cache import prepare_numba_cache, warm_once_per_node
 def main():
     os.environ['NUMBA_CACHE_DIR'] = str(Path('cache').absolute())
@@ -359,7 +437,9 @@ def main():
     warm_once_per_node(comm, warm)
     comm.barrier()
     assert not list(folder.iterdir())
-""", environ=environ)
+""",
+        environ=environ,
+    )
     assert code == 0, err
     assert told(tmp_path, "compiled") == [0]
     assert told(tmp_path, "rank") == [False, True, True]

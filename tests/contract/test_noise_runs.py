@@ -6,7 +6,18 @@ import signal
 import h5py
 import numpy as np
 import pytest
-from census_cases import call, column, content, finish, fork, needs_mpi, run, small_crystals, wait_for, write_json
+from census_cases import (
+    call,
+    column,
+    content,
+    finish,
+    fork,
+    needs_mpi,
+    run,
+    small_crystals,
+    wait_for,
+    write_json,
+)
 
 from rc_hpc.analysis.noise import crossing, paired
 from rc_hpc.errors import Exit
@@ -22,7 +33,16 @@ direction = [1.0, 0.2, 0.1]
 [[camera]]
 direction = [0.1, 1.0, 0.3]
 """
-OPTIONS = ("--protocols", "frozen,three.toml@2x1x1", "--sigmas", "0,0.05,0.3", "--seeds", "2", "--rules", "all")
+OPTIONS = (
+    "--protocols",
+    "frozen,three.toml@2x1x1",
+    "--sigmas",
+    "0,0.05,0.3",
+    "--seeds",
+    "2",
+    "--rules",
+    "all",
+)
 
 
 @pytest.fixture(scope="module")
@@ -32,7 +52,9 @@ def base(tmp_path_factory):
     write_json(folder / "source.json", small_crystals(8))
     (folder / "three.toml").write_text(CAMERAS)
     assert call("pack", folder / "source.json", "-o", folder / "packed.h5", "-q") == Exit.CLEAN
-    (folder / "order").write_text("\n".join(sorted(column(folder / "packed.h5", "structures/n_atoms"), reverse=True)))
+    (folder / "order").write_text(
+        "\n".join(sorted(column(folder / "packed.h5", "structures/n_atoms"), reverse=True))
+    )
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(folder)
         assert sweep(folder, "base.h5") == Exit.CLEAN
@@ -41,7 +63,17 @@ def base(tmp_path_factory):
 
 def arguments(base, output, *more):
     options = [option.replace("three.toml", str(base / "three.toml")) for option in OPTIONS]
-    return ["noise", base / "packed.h5", *options, "--order", base / "order", "-o", output, "-q", *more]
+    return [
+        "noise",
+        base / "packed.h5",
+        *options,
+        "--order",
+        base / "order",
+        "-o",
+        output,
+        "-q",
+        *more,
+    ]
 
 
 def sweep(base, output, *more, rows=2):
@@ -54,15 +86,24 @@ def test_file_is_valid_and_readable_by_others(base):
     assert call("sweep", "validate", base / "base.h5") == Exit.CLEAN
     for group in ("noise", "protocols", "pairs", "axes"):
         with xarray.open_dataset(base / "base.h5", group=group, engine="h5netcdf") as data:
-            assert all(variable.attrs["units"] and variable.attrs["description"] for variable in data.variables.values())
+            assert all(
+                variable.attrs["units"] and variable.attrs["description"]
+                for variable in data.variables.values()
+            )
     with h5py.File(base / "base.h5") as h5:
         assert h5["noise/correct_bravais"].shape == (8, 2, 3, 3, 2)
         assert h5["axes/rule"].asstr()[()].tolist() == ["common", "paper", "record"]
-        assert h5["axes/estimator"].asstr()[()].tolist() == ["all-views", "all-views", "anchor-pair"]
+        assert h5["axes/estimator"].asstr()[()].tolist() == [
+            "all-views",
+            "all-views",
+            "anchor-pair",
+        ]
         assert h5["protocols/name"].asstr()[()].tolist() == ["frozen", "three@2x1x1"]
         assert h5["protocols/view"].asstr()[1].tolist() == ["view0", "view1", "view2", "", ""]
         assert h5["pairs/protocol"][()].tolist() == [0] * 10 + [1] * 3
-        assert h5["axes/delta"][0, :, 1] == pytest.approx([0.4, 0.2, 4 * 2**0.5 * 2.7321 * 0.05], rel=5e-5)
+        assert h5["axes/delta"][0, :, 1] == pytest.approx(
+            [0.4, 0.2, 4 * 2**0.5 * 2.7321 * 0.05], rel=5e-5
+        )
 
 
 def test_perfect_pictures_return_the_ceiling_and_every_seed_alike(base):
@@ -86,13 +127,27 @@ def test_sweep_is_what_the_library_reads(base):
     atoms, cells = children["atoms"], {}
     for k, id in enumerate(rows["structures/id"]):
         own = atoms["structure"] == k
-        cells[id] = PackedCell(id, rows["structures/lattice"][k], atoms["position"][own], atoms["number"][own], 1, 1, 0.0)
+        cells[id] = PackedCell(
+            id,
+            rows["structures/lattice"][k],
+            atoms["position"][own],
+            atoms["number"][own],
+            1,
+            1,
+            0.0,
+        )
     order = (base / "order").read_text().split()
-    found = read_cells([cells[id] for id in order], load_protocol("frozen"), [0.0, 0.05, 0.3], range(2), RECORD)
+    found = read_cells(
+        [cells[id] for id in order], load_protocol("frozen"), [0.0, 0.05, 0.3], range(2), RECORD
+    )
     stored = column(base / "base.h5", "noise/space_group")
-    assert np.array_equal(found["space_group"], np.stack([stored[id][0, 2] for id in order], axis=-1))
+    assert np.array_equal(
+        found["space_group"], np.stack([stored[id][0, 2] for id in order], axis=-1)
+    )
     mine = tuple(column(base / "base.h5", "noise/largest_error")[id][0, 2] for id in order)
-    assert np.stack(mine, axis=-1) == pytest.approx(found["error"], rel=1e-6, abs=1e-12, nan_ok=True)
+    assert np.stack(mine, axis=-1) == pytest.approx(
+        found["error"], rel=1e-6, abs=1e-12, nan_ok=True
+    )
 
 
 def test_errors_of_each_structure_do_not_depend_on_the_others(base, tmp_path):
@@ -101,7 +156,9 @@ def test_errors_of_each_structure_do_not_depend_on_the_others(base, tmp_path):
         if name == "some":
             write_json(source, dict(list(small_crystals(8).items())[5:7]))
         assert call("sweep", "noise", source, "-o", tmp_path / f"{name}.h5", *options) == Exit.CLEAN
-    every, some = (column(tmp_path / f"{name}.h5", "noise/largest_error") for name in ("all", "some"))
+    every, some = (
+        column(tmp_path / f"{name}.h5", "noise/largest_error") for name in ("all", "some")
+    )
     assert len(some) == 2 and all(np.array_equal(every[id], some[id]) for id in some)
 
 
@@ -148,42 +205,80 @@ def test_killed_run_goes_on_and_only_with_the_same_options(base, tmp_path, capfd
 def test_tables_count_what_the_file_says(base, tmp_path, capfd):
     import pandas as pd
 
-    assert tables([str(base / "base.h5"), "--format", "csv", "-o", str(tmp_path), "-q"]) == Exit.CLEAN
+    assert (
+        tables([str(base / "base.h5"), "--format", "csv", "-o", str(tmp_path), "-q"]) == Exit.CLEAN
+    )
     found = {path.stem: pd.read_csv(path) for path in tmp_path.glob("*.csv")}
-    assert set(found) == {"noise", "crossings", "paired", "kappa", "conditioning", "budgets", "aligned", "status"}
+    assert set(found) == {
+        "noise",
+        "crossings",
+        "paired",
+        "kappa",
+        "conditioning",
+        "budgets",
+        "aligned",
+        "status",
+    }
     kept = np.array(list(column(base / "base.h5", "structures/quarantine").values())) == 0
     assert 0 < kept.sum() < len(kept)
     with h5py.File(base / "base.h5") as h5:
         noise = {name: h5[f"noise/{name}"][()][kept] for name in h5["noise"]}
         atoms = h5["structures/n_atoms"][()][kept]
-    names, rules, sigmas = ["frozen", "three@2x1x1"], ["common", "paper", "record"], [0.0, 0.05, 0.3]
+    names, rules, sigmas = (
+        ["frozen", "three@2x1x1"],
+        ["common", "paper", "record"],
+        [0.0, 0.05, 0.3],
+    )
     right = noise["correct_crystal_system"]
     own = found["noise"][found["noise"]["structures"] == "without quarantined"]
     assert len(own) == 2 * 3 * 3
     for _, row in own.iterrows():
-        p, r, d = names.index(row["protocol"]), rules.index(row["rule"]), sigmas.index(row["sigma_angstrom"])
+        p, r, d = (
+            names.index(row["protocol"]),
+            rules.index(row["rule"]),
+            sigmas.index(row["sigma_angstrom"]),
+        )
         seeds = right[:, p, r, d].mean(axis=0)
-        assert (row["n"], row["R1"], row["R1_min"], row["R1_max"]) == pytest.approx((kept.sum(), seeds.mean(), seeds.min(), seeds.max()))
+        assert (row["n"], row["R1"], row["R1_min"], row["R1_max"]) == pytest.approx(
+            (kept.sum(), seeds.mean(), seeds.min(), seeds.max())
+        )
         assert row["R1_low95"] <= row["R1"] <= row["R1_high95"]
         assert row["R1_bravais"] == pytest.approx(noise["correct_bravais"][:, p, r, d].mean())
-        assert row["more"] == (noise["n_recovered"][:, p, r, d] > (atoms * [1, 2][p])[:, None]).sum()
+        assert (
+            row["more"] == (noise["n_recovered"][:, p, r, d] > (atoms * [1, 2][p])[:, None]).sum()
+        )
         assert row["unlabelled"] == (noise["space_group"][:, p, r, d] == 0).sum()
-        assert row["median_error_angstrom"] == pytest.approx(np.nanmean(noise["median_error"][:, p, r, d]))
-        assert row["largest_error_angstrom"] == pytest.approx(np.nanmax(noise["largest_error"][:, p, r, d]))
+        assert row["median_error_angstrom"] == pytest.approx(
+            np.nanmean(noise["median_error"][:, p, r, d])
+        )
+        assert row["largest_error_angstrom"] == pytest.approx(
+            np.nanmax(noise["largest_error"][:, p, r, d])
+        )
     own = found["crossings"][found["crossings"]["structures"] == "without quarantined"]
     for _, row in own.iterrows():
         p, r = names.index(row["protocol"]), rules.index(row["rule"])
-        assert row["crossing_angstrom"] == pytest.approx(crossing(sigmas, right[:, p, r].mean(axis=(0, 2))))
+        assert row["crossing_angstrom"] == pytest.approx(
+            crossing(sigmas, right[:, p, r].mean(axis=(0, 2)))
+        )
     own = found["paired"][found["paired"]["structures"] == "without quarantined"]
     assert len(own) == 3 * (3 + 2 * 3)
     for _, row in own.iterrows():
-        (p, r), (q, s) = ((names.index(a), rules.index(b)) for a, b, _ in (row[arm].split(", ") for arm in ("first", "second")))
+        (p, r), (q, s) = (
+            (names.index(a), rules.index(b))
+            for a, b, _ in (row[arm].split(", ") for arm in ("first", "second"))
+        )
         d = sigmas.index(row["sigma_angstrom"])
-        assert (row["only_first"], row["only_second"], row["p"]) == pytest.approx(paired(right[:, p, r, d].T, right[:, q, s, d].T))
+        assert (row["only_first"], row["only_second"], row["p"]) == pytest.approx(
+            paired(right[:, p, r, d].T, right[:, q, s, d].T)
+        )
     own = found["aligned"][found["aligned"]["structures"] == "without quarantined"]
     for _, row in own.iterrows():
         p = names.index(row["protocol"])
-        v = ["axis_a", "axis_b", "axis_c", "body_diagonal", "oblique2"].index(row["view"]) if p == 0 else int(row["view"][-1])
+        v = (
+            ["axis_a", "axis_b", "axis_c", "body_diagonal", "oblique2"].index(row["view"])
+            if p == 0
+            else int(row["view"][-1])
+        )
         assert row["aligned_count"] == noise["aligned"][:, p, v].any(axis=1).sum()
         assert row["coincident_count"] == (noise["n_images"][:, p, v] < atoms * [1, 2][p]).sum()
         assert row["places"] == noise["n_images"][:, p, v].sum()
@@ -197,28 +292,35 @@ def test_small_blocks_give_the_same_counts(base):
     for name, tally in whole.sets().items():
         other = vars(small.sets()[name])
         for field, value in vars(tally).items():
-            for one, two in ((value[k], other[field][k]) for k in value) if field == "budgets" else [(value, other[field])]:
+            for one, two in (
+                ((value[k], other[field][k]) for k in value)
+                if field == "budgets"
+                else [(value, other[field])]
+            ):
                 np.testing.assert_allclose(one, two, rtol=1e-12)
 
 
-@pytest.mark.parametrize("args, message", [
-    (("--sigmas", "-0.1"), "none negative"),
-    (("--sigmas=-0.1,0.2",), "none negative"),
-    (("--sigmas", "nan"), "--sigmas"),
-    (("--sigmas", "0.1,x"), "--sigmas"),
-    (("--seeds", "0"), "--seeds"),
-    (("--rules", "loose"), "'loose'"),
-    (("--estimators", "mean"), "'mean'"),
-    (("--labeller", "truth"), "--labeller"),
-    (("--protocols", "frozen,frozen"), "its own name"),
-    (("--protocols", "frozen@0"), "tiling"),
-    (("--protocols", "frozen@99"), "4096"),
-    (("--protocols", "cone"), "no protocol 'cone'"),
-    (("--order", "order"), "--rules record"),
-    (("--rules", "record", "--order", "nowhere"), "cannot be read"),
-    (("--rules", "record", "--order", "short"), "does not name"),
-    (("--rules", "record", "--order", "strange"), "'unknown'"),
-])
+@pytest.mark.parametrize(
+    "args, message",
+    [
+        (("--sigmas", "-0.1"), "none negative"),
+        (("--sigmas=-0.1,0.2",), "none negative"),
+        (("--sigmas", "nan"), "--sigmas"),
+        (("--sigmas", "0.1,x"), "--sigmas"),
+        (("--seeds", "0"), "--seeds"),
+        (("--rules", "loose"), "'loose'"),
+        (("--estimators", "mean"), "'mean'"),
+        (("--labeller", "truth"), "--labeller"),
+        (("--protocols", "frozen,frozen"), "its own name"),
+        (("--protocols", "frozen@0"), "tiling"),
+        (("--protocols", "frozen@99"), "4096"),
+        (("--protocols", "cone"), "no protocol 'cone'"),
+        (("--order", "order"), "--rules record"),
+        (("--rules", "record", "--order", "nowhere"), "cannot be read"),
+        (("--rules", "record", "--order", "short"), "does not name"),
+        (("--rules", "record", "--order", "strange"), "'unknown'"),
+    ],
+)
 def test_wrong_requests_say_what_is_wrong(base, args, message, tmp_path, monkeypatch, capfd):
     monkeypatch.chdir(base)
     (base / "short").write_text("crystal-000")

@@ -10,7 +10,14 @@ from rc_hpc.store.occlusions import count_occlusion
 from rc_hpc.sweep import parser
 from rc_hpc.tables import main as tables
 
-OPTIONS = ("--verify", "covered,excused,3-of-V", "--rules", "all", "--subsets", "axis_a+axis_b,axis_a+axis_b+axis_c+oblique2,axis_a+axis_b+axis_c+body_diagonal+oblique2")
+OPTIONS = (
+    "--verify",
+    "covered,excused,3-of-V",
+    "--rules",
+    "all",
+    "--subsets",
+    "axis_a+axis_b,axis_a+axis_b+axis_c+oblique2,axis_a+axis_b+axis_c+body_diagonal+oblique2",
+)
 
 
 @pytest.fixture(scope="module")
@@ -19,7 +26,10 @@ def base(tmp_path_factory):
     folder = tmp_path_factory.mktemp("occlusion")
     write_json(folder / "source.json", small_crystals(12))
     assert call("pack", folder / "source.json", "-o", folder / "packed.h5", "-q") == Exit.CLEAN
-    assert call("sweep", "occlusion", folder / "packed.h5", "-o", folder / "base.h5", *OPTIONS, "-q") == Exit.CLEAN
+    assert (
+        call("sweep", "occlusion", folder / "packed.h5", "-o", folder / "base.h5", *OPTIONS, "-q")
+        == Exit.CLEAN
+    )
     return folder
 
 
@@ -29,25 +39,51 @@ def test_file_is_valid_and_readable_by_others(base):
     assert call("sweep", "validate", base / "base.h5") == Exit.CLEAN
     for group in ("visibility", "sites", "occlusion", "axes", "subsets"):
         with xarray.open_dataset(base / "base.h5", group=group, engine="h5netcdf") as data:
-            assert all(variable.attrs["units"] and variable.attrs["description"] for variable in data.variables.values())
+            assert all(
+                variable.attrs["units"] and variable.attrs["description"]
+                for variable in data.variables.values()
+            )
     with h5py.File(base / "base.h5") as h5:
-        readings = zip(*(h5[f"axes/{name}"].asstr()[()] for name in ("verification", "enumeration", "merge")), strict=True)
-        assert list(readings) == [(*one, "dominance") if one[0] != "first" else one for one in (
-            ("covered", "all-pairs"), ("excused", "all-pairs"))] + [("excused", "all-pairs", "first"), ("3-of-V", "all-pairs", "dominance")]
+        readings = zip(
+            *(h5[f"axes/{name}"].asstr()[()] for name in ("verification", "enumeration", "merge")),
+            strict=True,
+        )
+        assert list(readings) == [
+            (*one, "dominance") if one[0] != "first" else one
+            for one in (("covered", "all-pairs"), ("excused", "all-pairs"))
+        ] + [("excused", "all-pairs", "first"), ("3-of-V", "all-pairs", "dominance")]
         assert h5["protocol/tiling"][()].tolist() == [2, 2, 2]
         assert (h5["structures/n_drawn"][()] == 8 * h5["structures/n_atoms"][()]).all()
 
 
 def test_shards_and_merge(base, tmp_path):
     for shard in ("1/2", "0/2"):
-        assert call("sweep", "occlusion", base / "packed.h5", "-o", tmp_path / "x.h5", *OPTIONS, "-q", "--shard", shard) == Exit.CLEAN
+        assert (
+            call(
+                "sweep",
+                "occlusion",
+                base / "packed.h5",
+                "-o",
+                tmp_path / "x.h5",
+                *OPTIONS,
+                "-q",
+                "--shard",
+                shard,
+            )
+            == Exit.CLEAN
+        )
     assert call("sweep", "merge", tmp_path / "x.h5") == Exit.CLEAN
     assert content(tmp_path / "x.h5") == content(base / "base.h5")
 
 
 @pytest.mark.parametrize("ranks", [pytest.param(2, marks=needs_mpi)])
 def test_ranks_and_packing_on_the_way(base, tmp_path, ranks):
-    code, out, err = run(tmp_path, ["occlusion", base / "source.json", "-o", "x.h5", *OPTIONS], ranks, command="sweep")
+    code, out, err = run(
+        tmp_path,
+        ["occlusion", base / "source.json", "-o", "x.h5", *OPTIONS],
+        ranks,
+        command="sweep",
+    )
     assert code == 0, err
     assert content(tmp_path / "x.h5") == content(base / "base.h5")
     assert "Occlusion, crystal system" in out and "Share of the drawn atoms" in out
@@ -56,37 +92,73 @@ def test_ranks_and_packing_on_the_way(base, tmp_path, ranks):
 def test_tables_count_what_the_file_says(base, tmp_path, capfd):
     import pandas as pd
 
-    assert tables([str(base / "base.h5"), "--format", "csv", "-o", str(tmp_path), "-q"]) == Exit.CLEAN
-    occlusion, visibility, sites = (pd.read_csv(tmp_path / f"{name}.csv") for name in ("occlusion", "visibility", "sites"))
+    assert (
+        tables([str(base / "base.h5"), "--format", "csv", "-o", str(tmp_path), "-q"]) == Exit.CLEAN
+    )
+    occlusion, visibility, sites = (
+        pd.read_csv(tmp_path / f"{name}.csv") for name in ("occlusion", "visibility", "sites")
+    )
     kept = np.array(list(column(base / "base.h5", "structures/quarantine").values())) == 0
     with h5py.File(base / "base.h5") as h5:
-        found = {name: h5[name][()][kept] for name in (
-            "occlusion/correct_crystal_system", "occlusion/n_recovered", "occlusion/point_error", "structures/n_atoms", "structures/n_drawn",
-            "visibility/n_occluded", "visibility/n_redundant", "visibility/n_hidden", "sites/n_clear", "sites/n_lost", "sites/n_gone")}
-        readings = list(zip(h5["axes/verification"].asstr()[()], h5["axes/merge"].asstr()[()], strict=True))
+        found = {
+            name: h5[name][()][kept]
+            for name in (
+                "occlusion/correct_crystal_system",
+                "occlusion/n_recovered",
+                "occlusion/point_error",
+                "structures/n_atoms",
+                "structures/n_drawn",
+                "visibility/n_occluded",
+                "visibility/n_redundant",
+                "visibility/n_hidden",
+                "sites/n_clear",
+                "sites/n_lost",
+                "sites/n_gone",
+            )
+        }
+        readings = list(
+            zip(h5["axes/verification"].asstr()[()], h5["axes/merge"].asstr()[()], strict=True)
+        )
     own = occlusion[occlusion["structures"] == "without quarantined"]
     assert len(own) == 4 * 3 * 4
     for _, row in own.iterrows():
-        where = readings.index((row["verification"], row["merge"])), int(row["condition"][1]), [2, 4, 5].index(row["views"])
-        right, recovered, error = (found[f"occlusion/{name}"][:, *where] for name in ("correct_crystal_system", "n_recovered", "point_error"))
+        where = (
+            readings.index((row["verification"], row["merge"])),
+            int(row["condition"][1]),
+            [2, 4, 5].index(row["views"]),
+        )
+        right, recovered, error = (
+            found[f"occlusion/{name}"][:, *where]
+            for name in ("correct_crystal_system", "n_recovered", "point_error")
+        )
         assert (row["R1_count"], row["n"]) == (right.sum(), kept.sum())
-        assert [row[name] for name in ("exact", "more", "fewer")] == [(np.sign(recovered - found["structures/n_atoms"]) == sign).sum() for sign in (0, 1, -1)]
+        assert [row[name] for name in ("exact", "more", "fewer")] == [
+            (np.sign(recovered - found["structures/n_atoms"]) == sign).sum() for sign in (0, 1, -1)
+        ]
         assert row["point_error_angstrom"] == error[np.isfinite(error)].max()
     own = visibility[visibility["structures"] == "without quarantined"]
     for name in ("occluded", "redundant"):
-        np.testing.assert_allclose(own[name], (found[f"visibility/n_{name}"] / found["structures/n_drawn"][:, None]).mean(axis=0))
+        np.testing.assert_allclose(
+            own[name],
+            (found[f"visibility/n_{name}"] / found["structures/n_drawn"][:, None]).mean(axis=0),
+        )
     assert (own["occluded"] > 0).any()
     for _, row in sites[sites["structures"] == "without quarantined"].iterrows():
         where = int(row["condition"][1]), [2, 4, 5].index(row["views"])
         assert row["hidden"] == found["visibility/n_hidden"][:, where[0]].sum()
-        assert [row[f"{name}_count"] for name in ("clear", "fewer_than_two", "none")] == [found[f"sites/n_{name}"][:, *where].sum() for name in ("clear", "lost", "gone")]
+        assert [row[f"{name}_count"] for name in ("clear", "fewer_than_two", "none")] == [
+            found[f"sites/n_{name}"][:, *where].sum() for name in ("clear", "lost", "gone")
+        ]
         assert row["n"] == found["structures/n_atoms"].sum()
     assert tables([str(base / "base.h5"), "--table", "views"]) == Exit.USAGE
     assert "whose tables are occlusion, visibility, sites, status" in capfd.readouterr().err
 
 
 def test_small_blocks_give_the_same_counts(base):
-    whole, small = count_occlusion(base / "base.h5"), count_occlusion(base / "base.h5", block_bytes=1)
+    whole, small = (
+        count_occlusion(base / "base.h5"),
+        count_occlusion(base / "base.h5", block_bytes=1),
+    )
     for name, tally in whole.sets().items():
         for field, value in vars(tally).items():
             np.testing.assert_allclose(value, getattr(small.sets()[name], field), rtol=1e-12)
@@ -96,15 +168,27 @@ def test_config_file_belongs_to_the_sweep(tmp_path):
     config = tmp_path / "sweep.toml"
     config.write_text('verify = ["strict", "4-of-V"]\nconditions = "O2,O1"\n')
     args = parser().parse(["occlusion", "packed.h5", "--config", str(config)])
-    assert args.verify == ("strict", "4-of-V") and args.conditions == ("O1", "O2") and args.rules == ("dominance",)
+    assert (
+        args.verify == ("strict", "4-of-V")
+        and args.conditions == ("O1", "O2")
+        and args.rules == ("dominance",)
+    )
 
 
-@pytest.mark.parametrize("args, message", [
-    (("--verify", "covert"), "--verify 'covert'"),
-    (("--rules", "first", "--verify", "covered"), "--rules first reads strict and excused only"),
-    (("--conditions", "O7"), "'O7'"),
-    (("--radii", "0"), "--radii"),
-])
+@pytest.mark.parametrize(
+    "args, message",
+    [
+        (("--verify", "covert"), "--verify 'covert'"),
+        (
+            ("--rules", "first", "--verify", "covered"),
+            "--rules first reads strict and excused only",
+        ),
+        (("--conditions", "O7"), "'O7'"),
+        (("--radii", "0"), "--radii"),
+    ],
+)
 def test_wrong_requests_say_what_is_wrong(base, args, message, capfd):
-    assert call("sweep", "occlusion", base / "packed.h5", "-o", base / "never.h5", *args) == Exit.USAGE
+    assert (
+        call("sweep", "occlusion", base / "packed.h5", "-o", base / "never.h5", *args) == Exit.USAGE
+    )
     assert message in capfd.readouterr().err

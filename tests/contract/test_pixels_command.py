@@ -23,7 +23,10 @@ def renders(tmp_path_factory):
     for name, seed in (("one", "1"), ("two", "2")):
         packed = folder / f"{name}.packed.h5"
         assert pack(["synthetic:5:6", "--seed", seed, "-o", str(packed), *QUICK]) in (0, 3)
-        assert render([str(packed), "-o", str(folder / f"{name}.h5"), "--size", "96", *QUICK]) in (0, 3)
+        assert render([str(packed), "-o", str(folder / f"{name}.h5"), "--size", "96", *QUICK]) in (
+            0,
+            3,
+        )
     return folder
 
 
@@ -37,14 +40,29 @@ def pixels(renders):
 def test_the_block_is_the_pictures(renders, pixels):
     block = mapped(pixels, "pixels", "pixels")
     found, attrs = read_arrays(pixels, "pixels", ("structures/id", "protocol/view", "pixels"))
-    assert np.array_equal(block, found["pixels"]) and block.shape == (len(found["structures/id"]), 5, 32, 32, 3)
+    assert np.array_equal(block, found["pixels"]) and block.shape == (
+        len(found["structures/id"]),
+        5,
+        32,
+        32,
+        3,
+    )
     with h5py.File(renders / "one.h5") as h5:
         ids = h5["structures/id"].asstr()[()]
         assert found["protocol/view"].tolist() == h5["protocol/view"].asstr()[()].tolist()
-        for structure, view, file in zip(h5["pictures/structure"], h5["pictures/view"], h5["pictures/file"].asstr()[()], strict=True):
+        for structure, view, file in zip(
+            h5["pictures/structure"],
+            h5["pictures/view"],
+            h5["pictures/file"].asstr()[()],
+            strict=True,
+        ):
             with Image.open(renders / "one" / file) as image:
-                expected = np.asarray(image.convert("RGB").resize((32, 32), Image.Resampling.BICUBIC))
-            assert np.array_equal(block[found["structures/id"].tolist().index(ids[structure]), view], expected)
+                expected = np.asarray(
+                    image.convert("RGB").resize((32, 32), Image.Resampling.BICUBIC)
+                )
+            assert np.array_equal(
+                block[found["structures/id"].tolist().index(ids[structure]), view], expected
+            )
     assert "bicubic" in attrs["options"] and len(attrs["content_hash"]) == 64
     with h5py.File(pixels) as h5:
         for name in ("pixels", "structures/id", "protocol/view"):
@@ -54,16 +72,33 @@ def test_the_block_is_the_pictures(renders, pixels):
 @pytest.mark.parametrize("threads", ["1", "3"])
 def test_threads_change_nothing_and_manifests_join(renders, pixels, tmp_path, threads):
     output = tmp_path / "both.h5"
-    request = [str(renders / "one.h5"), str(renders / "two.h5"), "-o", str(output), "--size", "32", "--threads", threads, *QUICK]
+    request = [
+        str(renders / "one.h5"),
+        str(renders / "two.h5"),
+        "-o",
+        str(output),
+        "--size",
+        "32",
+        "--threads",
+        threads,
+        *QUICK,
+    ]
     assert main(request) == 0
     block, first = mapped(output, "pixels", "pixels"), mapped(pixels, "pixels", "pixels")
     assert len(block) > len(first) and np.array_equal(block[: len(first)], first)
 
 
 def test_a_structure_is_given_once(renders, tmp_path, capsys):
-    assert main([str(renders / "one.h5"), str(renders / "one.h5"), "-o", str(tmp_path / "p.h5"), *QUICK]) == 2
+    assert (
+        main(
+            [str(renders / "one.h5"), str(renders / "one.h5"), "-o", str(tmp_path / "p.h5"), *QUICK]
+        )
+        == 2
+    )
     before = (renders / "one.h5").read_bytes()
-    assert main([str(renders / "one.h5"), "-o", str(renders / "one.h5"), *QUICK, "--overwrite"]) == 2
+    assert (
+        main([str(renders / "one.h5"), "-o", str(renders / "one.h5"), *QUICK, "--overwrite"]) == 2
+    )
     assert (renders / "one.h5").read_bytes() == before
     assert "each structure once" in capsys.readouterr().err
 
@@ -72,15 +107,27 @@ def test_finished_work_stays(renders, pixels, capsys):
     before = pixels.read_bytes()
     request = [str(renders / "one.h5"), "-o", str(pixels), "--progress", "none"]
     assert main([*request, "--size", "32"]) == 2 and "--overwrite" in capsys.readouterr().err
-    assert main([*request, "--size", "32", "--resume"]) == 0 and "finished already" in capsys.readouterr().out
-    assert main([*request, "--size", "48", "--resume"]) == 1 and "size: was 32, now 48" in capsys.readouterr().err
+    assert (
+        main([*request, "--size", "32", "--resume"]) == 0
+        and "finished already" in capsys.readouterr().out
+    )
+    assert (
+        main([*request, "--size", "48", "--resume"]) == 1
+        and "size: was 32, now 48" in capsys.readouterr().err
+    )
     assert pixels.read_bytes() == before
 
 
 def test_the_same_pictures_give_the_same_hash(renders, pixels, tmp_path):
     again, other = tmp_path / "again.h5", tmp_path / "other.h5"
-    assert main([str(renders / "one.h5"), "-o", str(again), "--size", "32", "--threads", "2", *QUICK]) == 0
-    assert main([str(renders / "one.h5"), "-o", str(other), "--size", "32", "--filter", "box", *QUICK]) == 0
+    assert (
+        main([str(renders / "one.h5"), "-o", str(again), "--size", "32", "--threads", "2", *QUICK])
+        == 0
+    )
+    assert (
+        main([str(renders / "one.h5"), "-o", str(other), "--size", "32", "--filter", "box", *QUICK])
+        == 0
+    )
     hashes = [read_arrays(path, "pixels", ())[1]["content_hash"] for path in (pixels, again, other)]
     assert hashes[0] == hashes[1] != hashes[2]
 
@@ -97,7 +144,14 @@ def test_changed_and_missing_pictures_are_named(renders, tmp_path, capsys):
     assert not (tmp_path / "pixels.h5").exists() and not list(tmp_path.glob(".*.tmp"))
 
 
-@pytest.mark.parametrize(("more", "said"), [(["--size", "4"], "--size"), (["--filter", "magic"], "bicubic"), (["--threads", "0"], "--threads")])
+@pytest.mark.parametrize(
+    ("more", "said"),
+    [
+        (["--size", "4"], "--size"),
+        (["--filter", "magic"], "bicubic"),
+        (["--threads", "0"], "--threads"),
+    ],
+)
 def test_wrong_requests(renders, tmp_path, capsys, more, said):
     assert main([str(renders / "one.h5"), "-o", str(tmp_path / "p.h5"), *QUICK, *more]) == 2
     assert said in capsys.readouterr().err

@@ -68,7 +68,9 @@ def chosen(extent, systems):
 def system_of(lattice, numbers, positions):
     if len(positions) == 0:
         return None
-    label, _ = label_cell(lattice, positions @ np.linalg.inv(lattice), numbers, TAU, ANGLE_TOLERANCE)
+    label, _ = label_cell(
+        lattice, positions @ np.linalg.inv(lattice), numbers, TAU, ANGLE_TOLERANCE
+    )
     return label.crystal_system if label else None
 
 
@@ -112,10 +114,17 @@ def five_views(cell, systems, ids, enumeration, merge, delta, protocol=FROZEN):
 
 
 @EXTENT
-@pytest.mark.parametrize("merge, delta, correct", [
-    *zip(["mean"] * 6, ["1e-06", "0.0001", "0.001", "0.01", "0.05", "0.15"], [210, 210, 210, 210, 208, 193]),
-    *zip(["first"] * 4, ["1e-06", "0.005", "0.01", "0.15"], [210, 209, 210, 198]),
-])
+@pytest.mark.parametrize(
+    "merge, delta, correct",
+    [
+        *zip(
+            ["mean"] * 6,
+            ["1e-06", "0.0001", "0.001", "0.01", "0.05", "0.15"],
+            [210, 210, 210, 210, 208, 193],
+        ),
+        *zip(["first"] * 4, ["1e-06", "0.005", "0.01", "0.15"], [210, 209, 210, 198]),
+    ],
+)
 def test_all_pairs(cell, systems, expected, extent, merge, delta, correct):
     ids = chosen(extent, systems)
     record = expected["cleanroom_allpairs"]["measured"][f"e3|{merge}|{delta}"]
@@ -137,8 +146,12 @@ def test_frontier_of_the_anchor_pair(cell, systems, expected, extent, name, key)
     for k, delta in enumerate(record["delta_axis"]):
         if extent == "sample" and k % 4 != 1:
             continue
-        fails, over, under, _ = five_views(cell, systems, ids, "anchor", "first", delta, load_protocol(name))
-        assert fails == [i for i in record["e3_failing_ids"][f"e3|{key}"][str(delta)] if i in ids], delta
+        fails, over, under, _ = five_views(
+            cell, systems, ids, "anchor", "first", delta, load_protocol(name)
+        )
+        assert fails == [
+            i for i in record["e3_failing_ids"][f"e3|{key}"][str(delta)] if i in ids
+        ], delta
         if extent == "all":
             assert 210 - len(fails) == record["recorded_e3"][key][k], delta
             assert [len(over), under] == record["over_under"][f"e3|{key}"][k], delta
@@ -152,7 +165,9 @@ def test_frontier_of_tiled_cells(cell, systems, expected, k):
     def tiled(material_id):
         return tile(*cell(material_id), (2, 2, 2))
 
-    fails, *_ = five_views(tiled, systems, list(systems), "anchor", "first", record["delta_axis"][k])
+    fails, *_ = five_views(
+        tiled, systems, list(systems), "anchor", "first", record["delta_axis"][k]
+    )
     assert 210 - len(fails) == record["recorded_e3"]["tiled"][k]
 
 
@@ -160,7 +175,9 @@ def test_frontier_of_tiled_cells(cell, systems, expected, k):
 @pytest.mark.parametrize("enumeration", ENUMERATIONS)
 @pytest.mark.parametrize("delta", [1e-6, 1e-3, 0.01, 0.15, 0.5])
 def test_dominance_loses_nothing(cell, systems, extent, enumeration, delta):
-    fails, over, under, error = five_views(cell, systems, chosen(extent, systems), enumeration, "dominance", delta)
+    fails, over, under, error = five_views(
+        cell, systems, chosen(extent, systems), enumeration, "dominance", delta
+    )
     assert (fails, over, under) == ([], [], 0) and error < 1e-12
 
 
@@ -178,8 +195,10 @@ COUNTS = {
 @pytest.mark.slow
 @pytest.mark.parametrize("enumeration, merge", COUNTS)
 def test_counts_of_the_other_readings(cell, systems, enumeration, merge):
-    found = tuple(210 - len(five_views(cell, systems, list(systems), enumeration, merge, delta)[0])
-                  for delta in (0.005, 0.01, 0.05, 0.15, 0.3, 0.5))
+    found = tuple(
+        210 - len(five_views(cell, systems, list(systems), enumeration, merge, delta)[0])
+        for delta in (0.005, 0.01, 0.05, 0.15, 0.3, 0.5)
+    )
     assert found == COUNTS[enumeration, merge]
 
 
@@ -191,25 +210,34 @@ def tallies(cell, ids, field, delta):
     oracle = GeometricOracle(FROZEN, SUBSETS)
     counts = np.array([getattr(oracle.run(*cell(i)[1:], delta), field) for i in ids])
     sizes = np.array([len(subset) for subset in SUBSETS])
-    by_size = {size: (int((counts[:, sizes == size] > 0).sum()), int(counts[:, sizes == size].sum())) for size in (2, 3, 4, 5)}
+    by_size = {
+        size: (int((counts[:, sizes == size] > 0).sum()), int(counts[:, sizes == size].sum()))
+        for size in (2, 3, 4, 5)
+    }
     nonempty = {title(s): int(n) for s, n in zip(SUBSETS, (counts > 0).sum(axis=0)) if n}
     return by_size, nonempty
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("field, delta, totals", [
-    ("n_phantoms", 1e-6, {2: (305, 6165), 3: (39, 477), 4: (0, 0), 5: (0, 0)}),
-    ("n_exact", 1e-6, {2: (305, 6165), 3: (39, 477), 4: (0, 0), 5: (0, 0)}),
-    ("n_exact", 0.01, {2: (305, 6131), 3: (42, 495), 4: (1, 6), 5: (0, 0)}),
-    ("n_exact", 0.15, {2: (305, 5929), 3: (92, 743), 4: (6, 20), 5: (0, 0)}),
-])
+@pytest.mark.parametrize(
+    "field, delta, totals",
+    [
+        ("n_phantoms", 1e-6, {2: (305, 6165), 3: (39, 477), 4: (0, 0), 5: (0, 0)}),
+        ("n_exact", 1e-6, {2: (305, 6165), 3: (39, 477), 4: (0, 0), 5: (0, 0)}),
+        ("n_exact", 0.01, {2: (305, 6131), 3: (42, 495), 4: (1, 6), 5: (0, 0)}),
+        ("n_exact", 0.15, {2: (305, 5929), 3: (92, 743), 4: (6, 20), 5: (0, 0)}),
+    ],
+)
 def test_phantom_census(cell, systems, expected, field, delta, totals):
     by_size, nonempty = tallies(cell, systems, field, delta)
     assert by_size == totals
     if delta == 1e-6:
         census = expected["phantom_census"]["measured_accepted_point_census"]
-        assert nonempty == {name: count for size in (2, 3)
-                            for name, count in census[f"e3|1e-06|{size}|allpairs"]["per_subset"].items()}
+        assert nonempty == {
+            name: count
+            for size in (2, 3)
+            for name, count in census[f"e3|1e-06|{size}|allpairs"]["per_subset"].items()
+        }
 
 
 @pytest.mark.slow
@@ -245,14 +273,23 @@ def test_counts_of_both_kinds_against_brute_force(cell, systems, extent):
                 raw, _ = naive.phantoms_by_acceptance(*cell_and_views, candidates=every)
                 distinct = naive.merge_first(raw.positions, raw.symbols, CENSUS_ZERO)
                 _, exact = naive.phantoms_by_definition7(*cell_and_views, candidates=every)
-                assert (mine.n_phantoms[k], mine.n_exact[k]) == (len(distinct), len(exact)), (material_id, subset, delta)
+                assert (mine.n_phantoms[k], mine.n_exact[k]) == (len(distinct), len(exact)), (
+                    material_id,
+                    subset,
+                    delta,
+                )
 
 
 def phantoms_by_kernel(oracle, positions, numbers, delta):
     found = oracle.run(positions, numbers, delta)
     far, c = found.phantoms, found.candidates
     pairs = oracle.frames.views[c.pair[far]]
-    return c.position[far], found.numbers[c.species[far]], pairs, accepting(pairs, c.residual[far], delta)
+    return (
+        c.position[far],
+        found.numbers[c.species[far]],
+        pairs,
+        accepting(pairs, c.residual[far], delta),
+    )
 
 
 def phantoms_by_force(positions, numbers, delta):
@@ -274,7 +311,10 @@ def differing(oracle, cell, ids, delta):
     wrong, total = [], 0
     for material_id in ids:
         _, positions, numbers = cell(material_id)
-        mine, theirs = phantoms_by_kernel(oracle, positions, numbers, delta), phantoms_by_force(positions, numbers, delta)
+        mine, theirs = (
+            phantoms_by_kernel(oracle, positions, numbers, delta),
+            phantoms_by_force(positions, numbers, delta),
+        )
         total += len(theirs[0])
         if not matched(mine, theirs) or not matched(theirs, mine):
             wrong.append(material_id)
@@ -283,9 +323,14 @@ def differing(oracle, cell, ids, delta):
 
 def matched(some, others):
     """Whether each phantom has a partner of its species, pair and mask within 1e-9 Å."""
-    keys = [np.column_stack([symbols, pairs, masks]).astype(int) for _, symbols, pairs, masks in (some, others)]
+    keys = [
+        np.column_stack([symbols, pairs, masks]).astype(int)
+        for _, symbols, pairs, masks in (some, others)
+    ]
     for key in np.unique(keys[0], axis=0):
-        mine, theirs = (points[(k == key).all(axis=1)] for k, (points, *_) in zip(keys, (some, others)))
+        mine, theirs = (
+            points[(k == key).all(axis=1)] for k, (points, *_) in zip(keys, (some, others))
+        )
         if len(theirs) == 0:
             return False
         away = np.abs(mine[:, None] - theirs[None]).max(axis=2).min(axis=1)
@@ -294,9 +339,14 @@ def matched(some, others):
     return True
 
 
-@pytest.mark.parametrize("part", [
-    slice(30, None, 61), *(pytest.param(slice(k, k + 260), marks=pytest.mark.slow) for k in range(0, 1820, 260))],
-    ids=lambda part: f"{part.start}-{part.stop}")
+@pytest.mark.parametrize(
+    "part",
+    [
+        slice(30, None, 61),
+        *(pytest.param(slice(k, k + 260), marks=pytest.mark.slow) for k in range(0, 1820, 260)),
+    ],
+    ids=lambda part: f"{part.start}-{part.stop}",
+)
 def test_phantom_points_against_brute_force(cell, items, part):
     """All pairs at the certified delta: the points, and for which subsets each is one."""
     assert len(items) == 1820

@@ -40,22 +40,37 @@ def command(packed, output, *more):
 
 def environment():
     return child_environment() | {
-        "PYTHONPATH": str(ROOT), "OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
-        "OMPI_MCA_rmaps_base_oversubscribe": "1", "PRTE_MCA_rmaps_default_mapping_policy": ":oversubscribe",
+        "PYTHONPATH": str(ROOT),
+        "OMPI_ALLOW_RUN_AS_ROOT": "1",
+        "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
+        "OMPI_MCA_rmaps_base_oversubscribe": "1",
+        "PRTE_MCA_rmaps_default_mapping_policy": ":oversubscribe",
     }
 
 
 def run(packed, output, *more, launcher=()):
-    return subprocess.run([*launcher, *command(packed, output, *more)], env=environment(), capture_output=True, text=True, timeout=300, check=False)
+    return subprocess.run(
+        [*launcher, *command(packed, output, *more)],
+        env=environment(),
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=False,
+    )
 
 
 def told(output):
     with h5py.File(output) as h5:
-        return h5.attrs["content_hash"], sorted(path.name for path in output.with_suffix("").iterdir())
+        return h5.attrs["content_hash"], sorted(
+            path.name for path in output.with_suffix("").iterdir()
+        )
 
 
 @pytest.mark.mpi
-@pytest.mark.skipif(importlib.util.find_spec("mpi4py") is None or MPIEXEC is None, reason="mpi4py or mpiexec is missing")
+@pytest.mark.skipif(
+    importlib.util.find_spec("mpi4py") is None or MPIEXEC is None,
+    reason="mpi4py or mpiexec is missing",
+)
 def test_two_ranks_write_what_one_writes(packed, clean, tmp_path):
     done = run(packed, tmp_path / "renders.h5", launcher=(MPIEXEC, "-n", "2"))
     assert done.returncode == 0, done.stderr
@@ -64,7 +79,12 @@ def test_two_ranks_write_what_one_writes(packed, clean, tmp_path):
 
 def test_a_killed_run_goes_on(packed, clean, tmp_path):
     output = tmp_path / "renders.h5"
-    job = subprocess.Popen(command(packed, output), env=environment(), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    job = subprocess.Popen(
+        command(packed, output),
+        env=environment(),
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
     folder, parts = output.with_suffix(""), output.with_name("renders.h5.parts")
     until = time.monotonic() + 120
     while time.monotonic() < until and not list(parts.glob("*.h5")):
@@ -79,5 +99,7 @@ def test_a_killed_run_goes_on(packed, clean, tmp_path):
     done = run(packed, output, "--resume")
     assert done.returncode == 0, done.stderr
     content, names = told(output)
-    names = [name for name in names if not name.endswith(".nowhere.99999999.tmp")]  # another host's: kept for an hour
+    names = [
+        name for name in names if not name.endswith(".nowhere.99999999.tmp")
+    ]  # another host's: kept for an hour
     assert (content, names) == clean

@@ -53,11 +53,19 @@ def parts(folder, name="census"):
     return list(folder.glob(f"{name}.h5.parts/*.h5"))
 
 
-@pytest.mark.skipif(shutil.which("shellcheck") is None, reason="no shellcheck here: apt-get install shellcheck")
+@pytest.mark.skipif(
+    shutil.which("shellcheck") is None, reason="no shellcheck here: apt-get install shellcheck"
+)
 def test_the_scripts_are_shellcheck_clean():
-    files = [*sorted(SCRIPTS.glob("*.sh")), SCRIPTS / "site.env.example", ROOT / "tests" / "slurm_box.sh"]
+    files = [
+        *sorted(SCRIPTS.glob("*.sh")),
+        SCRIPTS / "site.env.example",
+        ROOT / "tests" / "slurm_box.sh",
+    ]
     assert len(files) >= 8
-    done = subprocess.run(["shellcheck", "-x", "-P", ROOT, *files], capture_output=True, text=True, timeout=120)
+    done = subprocess.run(
+        ["shellcheck", "-x", "-P", ROOT, *files], capture_output=True, text=True, timeout=120
+    )
     assert done.returncode == 0, done.stdout + done.stderr
 
 
@@ -71,7 +79,9 @@ def test_validate_finds_one_communicator_of_all_tasks(box, tmp_path):
 
 @on_slurm
 def test_a_start_that_mpi_itself_fails_is_repeated(box, tmp_path):
-    told = box.complete(box.submit(tmp_path, "validate.sh", environ={"MPI_FAILS_ONCE": str(tmp_path / "failed")}))
+    told = box.complete(
+        box.submit(tmp_path, "validate.sh", environ={"MPI_FAILS_ONCE": str(tmp_path / "failed")})
+    )
     assert told.count("MPI did not start: once more") == 1
     assert "\nPASSED\n" in told
 
@@ -81,8 +91,14 @@ def test_validate_submits_itself_and_says_what_to_change(box, tmp_path):
     file = tmp_path / "file"
     file.write_text("")
     done = subprocess.run(
-        ["bash", SCRIPTS / "validate.sh"], env=box.environ | {"MPLCONFIGDIR": str(file)}, cwd=tmp_path, timeout=120,
-        stdin=subprocess.DEVNULL, capture_output=True, text=True)
+        ["bash", SCRIPTS / "validate.sh"],
+        env=box.environ | {"MPLCONFIGDIR": str(file)},
+        cwd=tmp_path,
+        timeout=120,
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+    )
     assert done.returncode == 1, done.stdout + done.stderr
     assert f"CHANGE: rank 0: MPLCONFIGDIR {file}: " in done.stdout
     assert "set RC_LOCAL_DISK" in done.stdout
@@ -111,7 +127,18 @@ def test_census_equals_the_serial_one(box, serial, tmp_path):
 @on_slurm
 def test_array_with_dependent_merge_equals_the_serial_census(box, serial, tmp_path):
     environ = {"RC_SHARDS": "2", "RC_ARRAY": "--time=5"}
-    told = box.complete(box.submit(tmp_path, "census_array.sh", SOURCE, "-o", "array.h5", "--delta", "0.01", environ=environ))
+    told = box.complete(
+        box.submit(
+            tmp_path,
+            "census_array.sh",
+            SOURCE,
+            "-o",
+            "array.h5",
+            "--delta",
+            "0.01",
+            environ=environ,
+        )
+    )
     words = told.split("submitted: array ")[1].split()
     array, merge = words[0], words[words.index("merge") + 1]
     assert box.show(merge)["Dependency"].startswith(f"afterany:{array}_")
@@ -134,7 +161,11 @@ def test_the_signal_before_the_time_limit_requeues(box, serial, tmp_path):
     assert "stopped in good order" in rank_log(tmp_path, "census", attempt=0)
     assert content(tmp_path / "census.h5") == content(serial / "census.h5")
     # The batches of the first attempt were kept: the second begins beyond them.
-    counts = [line for line in rank_log(tmp_path, "census", attempt=1).splitlines() if "structures packed" in line]
+    counts = [
+        line
+        for line in rank_log(tmp_path, "census", attempt=1).splitlines()
+        if "structures packed" in line
+    ]
     assert counts[-1].startswith("24/24 ")
     assert not counts[0].startswith("4/24 ")
 
@@ -143,7 +174,14 @@ def test_the_signal_before_the_time_limit_requeues(box, serial, tmp_path):
 @pytest.mark.slow
 def test_preempted_shards_are_requeued(box, serial, tmp_path):
     shutil.copy(serial / "census.packed.h5", tmp_path)
-    array = box.submit(tmp_path, "census_array.sh", "@shard-of=2", "census.packed.h5", options=("--ntasks=2", "--array=0-1"), environ=HOLD)
+    array = box.submit(
+        tmp_path,
+        "census_array.sh",
+        "@shard-of=2",
+        "census.packed.h5",
+        options=("--ntasks=2", "--array=0-1"),
+        environ=HOLD,
+    )
     shards = [f"{array}_{number}" for number in range(2)]
     until(lambda: len(parts(tmp_path)) > 1, box, shards[0])
     # The ranks get TERM, leave in good order and with 0: without a requeue the shards would count as finished.
@@ -153,8 +191,13 @@ def test_preempted_shards_are_requeued(box, serial, tmp_path):
     for shard in shards:
         box.complete(shard)
         assert box.show(shard)["Restarts"] == "1"
-        assert "SIGTERM received" in (tmp_path / f"logs/rc-census-array-{shard}/attempt-0/census-0.log").read_text()
-    box.complete(box.submit(tmp_path, "census_array.sh", "@merge", "census.h5", options=("--ntasks=1",)))
+        assert (
+            "SIGTERM received"
+            in (tmp_path / f"logs/rc-census-array-{shard}/attempt-0/census-0.log").read_text()
+        )
+    box.complete(
+        box.submit(tmp_path, "census_array.sh", "@merge", "census.h5", options=("--ntasks=1",))
+    )
     assert content(tmp_path / "census.h5") == content(serial / "census.h5")
 
 
@@ -172,7 +215,13 @@ def test_a_cancelled_job_stays_cancelled(box, tmp_path):
 @pytest.mark.slow
 def test_a_real_time_limit(box, serial, tmp_path):
     """SLURM counts limits in minutes, and may send the signal a minute early."""
-    job = box.submit(tmp_path, "census.sh", SOURCE, options=("--ntasks=2", "--time=2", "--signal=B:USR1@60"), environ={"HOLD_S": "12"})
+    job = box.submit(
+        tmp_path,
+        "census.sh",
+        SOURCE,
+        options=("--ntasks=2", "--time=2", "--signal=B:USR1@60"),
+        environ={"HOLD_S": "12"},
+    )
     box.requeue_now(job)
     box.tell("scontrol", "update", f"jobid={job}", "TimeLimit=10")
     box.complete(job)
@@ -198,14 +247,20 @@ def test_render_writes_what_one_process_writes(box, serial, tmp_path):
 @pytest.fixture
 def pixels(serial, tmp_path):
     """Folder with a pixel file and a split of a few small pictures."""
-    steps = [("render", [serial / "census.packed.h5", "--size", "48", "--tiling", "1", "-q"]), ("pixels", ["renders.h5", "--size", "32", "-q"])]
+    steps = [
+        ("render", [serial / "census.packed.h5", "--size", "48", "--tiling", "1", "-q"]),
+        ("pixels", ["renders.h5", "--size", "32", "-q"]),
+    ]
     for command, args in steps:
         code, _, err = run(tmp_path, args, command=command)
         assert code == 0, err
     systems = sorted(column(serial / "census.packed.h5", "structures/crystal_system").items())
     (tmp_path / "split").mkdir()
     for name, part in (("train", slice(0, 16)), ("eval", slice(16, 24))):
-        lines = [json.dumps({"material_id": id_, "crystal_system": CRYSTAL_SYSTEMS[code - 1]}) for id_, code in systems[part]]
+        lines = [
+            json.dumps({"material_id": id_, "crystal_system": CRYSTAL_SYSTEMS[code - 1]})
+            for id_, code in systems[part]
+        ]
         (tmp_path / "split" / f"{name}.jsonl").write_text("\n".join(lines) + "\n")
     return tmp_path
 
@@ -213,8 +268,28 @@ def pixels(serial, tmp_path):
 @on_slurm
 @pytest.mark.skipif(importlib.util.find_spec("timm") is None, reason="torch or timm is missing")
 def test_training_goes_on_after_a_requeue(box, pixels):
-    args = ["--model", "test_resnet", "--weights", "random", "--device", "cpu", "--epochs", "16", "--batch-size", "16", "--save-every", "5"]
-    job = box.submit(pixels, "train_resnet.sh", *args, "-o", "small.h5", options=("--gres=none", "--cpus-per-task=1"))
+    args = [
+        "--model",
+        "test_resnet",
+        "--weights",
+        "random",
+        "--device",
+        "cpu",
+        "--epochs",
+        "16",
+        "--batch-size",
+        "16",
+        "--save-every",
+        "5",
+    ]
+    job = box.submit(
+        pixels,
+        "train_resnet.sh",
+        *args,
+        "-o",
+        "small.h5",
+        options=("--gres=none", "--cpus-per-task=1"),
+    )
     until(lambda: list(pixels.glob("small.h5.parts/seed-23.pt")), box, job)
     box.tell("scancel", "--batch", "--signal=USR1", job)
     box.requeue_now(job)
@@ -222,5 +297,17 @@ def test_training_goes_on_after_a_requeue(box, pixels):
     assert box.show(job)["Restarts"] == "1"
     assert "saved: go on with --resume" in rank_log(pixels, "train", attempt=0)
     assert "epoch 1 of" not in rank_log(pixels, "train", attempt=1)
-    box.tell(sys.executable, ROOT / "jobs" / "train_pixels.py", "pixels.h5", "--split", "split", *args, "-q", "-o", "alone.h5", cwd=pixels, timeout=300)
+    box.tell(
+        sys.executable,
+        ROOT / "jobs" / "train_pixels.py",
+        "pixels.h5",
+        "--split",
+        "split",
+        *args,
+        "-q",
+        "-o",
+        "alone.h5",
+        cwd=pixels,
+        timeout=300,
+    )
     assert content(pixels / "small.h5") == content(pixels / "alone.h5")

@@ -41,7 +41,10 @@ def test_file_is_valid_and_readable_by_others(base):
     assert call("sweep", "validate", base / "base.h5") == Exit.CLEAN
     for group in ("frontier", "profile", "axes", "subsets"):
         with xarray.open_dataset(base / "base.h5", group=group, engine="h5netcdf") as data:
-            assert all(variable.attrs["units"] and variable.attrs["description"] for variable in data.variables.values())
+            assert all(
+                variable.attrs["units"] and variable.attrs["description"]
+                for variable in data.variables.values()
+            )
     with h5py.File(base / "base.h5") as h5:
         assert h5["axes/delta"][()].tolist() == [0.01, 0.1, 0.3]
         assert h5["axes/merge"].asstr()[()].tolist() == ["dominance", "first"]
@@ -60,7 +63,10 @@ def test_resume_goes_on_and_only_with_the_same_options(base, tmp_path, capfd):
     output = tmp_path / "x.h5"
     assert sweep(base / "packed.h5", output, "--shard", "0/2") == Exit.CLEAN
     assert sweep(base / "packed.h5", output) == Exit.USAGE
-    assert call("sweep", "frontier", base / "packed.h5", "-o", output, "--deltas", "0.01", "--resume") == Exit.FATAL
+    assert (
+        call("sweep", "frontier", base / "packed.h5", "-o", output, "--deltas", "0.01", "--resume")
+        == Exit.FATAL
+    )
     assert "deltas" in capfd.readouterr().err
     assert sweep(base / "packed.h5", output, "--resume") == Exit.CLEAN
     assert content(output) == content(base / "base.h5")
@@ -68,14 +74,19 @@ def test_resume_goes_on_and_only_with_the_same_options(base, tmp_path, capfd):
 
 @pytest.mark.parametrize("ranks", [pytest.param(3, marks=needs_mpi)])
 def test_ranks_and_packing_on_the_way(base, tmp_path, ranks):
-    code, out, err = run(tmp_path, ["frontier", base / "source.json", "-o", "x.h5", *OPTIONS], ranks, command="sweep")
+    code, out, err = run(
+        tmp_path, ["frontier", base / "source.json", "-o", "x.h5", *OPTIONS], ranks, command="sweep"
+    )
     assert code == 0, err
     assert content(tmp_path / "x.h5") == content(base / "base.h5")
     assert "Tolerance frontier" in out and "Certified by delta" in out
 
 
 def test_a_census_is_no_sweep(base, tmp_path, capfd):
-    assert call("census", base / "packed.h5", "-o", tmp_path / "c.h5", "--shard", "0/2", "-q") == Exit.CLEAN
+    assert (
+        call("census", base / "packed.h5", "-o", tmp_path / "c.h5", "--shard", "0/2", "-q")
+        == Exit.CLEAN
+    )
     assert call("sweep", "merge", tmp_path / "c.h5") == Exit.FATAL
     assert "'census', which is no sweep" in capfd.readouterr().err
 
@@ -83,8 +94,12 @@ def test_a_census_is_no_sweep(base, tmp_path, capfd):
 def test_tables_count_what_the_file_says(base, tmp_path, capfd):
     import pandas as pd
 
-    assert tables([str(base / "base.h5"), "--format", "csv", "-o", str(tmp_path), "-q"]) == Exit.CLEAN
-    frontier, certified, steps = (pd.read_csv(tmp_path / f"{name}.csv") for name in ("frontier", "certified", "steps"))
+    assert (
+        tables([str(base / "base.h5"), "--format", "csv", "-o", str(tmp_path), "-q"]) == Exit.CLEAN
+    )
+    frontier, certified, steps = (
+        pd.read_csv(tmp_path / f"{name}.csv") for name in ("frontier", "certified", "steps")
+    )
     kept = np.array(list(column(base / "base.h5", "structures/quarantine").values())) == 0
     with h5py.File(base / "base.h5") as h5:
         right, size = h5["frontier/correct_crystal_system"][()][kept], h5["subsets/size"][()]
@@ -95,23 +110,38 @@ def test_tables_count_what_the_file_says(base, tmp_path, capfd):
     own = frontier[frontier["structures"] == "without quarantined"]
     assert len(own) == 2 * 4 * 3
     for _, row in own.iterrows():
-        r, d, chosen = ["dominance", "first"].index(row["merge"]), [0.01, 0.1, 0.3].index(row["delta_angstrom"]), size == row["views"]
-        assert (row["R1_count"], row["n"]) == (right[:, r, d, 0, chosen].sum(), kept.sum() * chosen.sum())
+        r, d, chosen = (
+            ["dominance", "first"].index(row["merge"]),
+            [0.01, 0.1, 0.3].index(row["delta_angstrom"]),
+            size == row["views"],
+        )
+        assert (row["R1_count"], row["n"]) == (
+            right[:, r, d, 0, chosen].sum(),
+            kept.sum() * chosen.sum(),
+        )
         assert row["more"] == (recovered[:, r, d][:, chosen] > atoms[:, None]).sum()
         assert row["point_error_angstrom"] == error[:, r, d][:, chosen].max()
     own = certified[certified["structures"] == "without quarantined"]
     for _, row in own.iterrows():
         d, chosen = [0.01, 0.1, 0.3].index(row["delta_angstrom"]), size == row["views"]
         assert row["certified_count"] == safe[:, d][:, chosen].sum()
-        inside = (profile["delta_from"] <= row["delta_angstrom"]) & (row["delta_angstrom"] < profile["delta_to"])
+        inside = (profile["delta_from"] <= row["delta_angstrom"]) & (
+            row["delta_angstrom"] < profile["delta_to"]
+        )
         inside &= kept[profile["structure"]] & chosen[profile["subset"]]
         assert row["with_phantoms"] == (inside & (profile["kind"] == 0)).sum()
         assert row["with_exact_phantoms"] == (inside & (profile["kind"] == 1)).sum()
         assert row["close"] == (separation[kept] <= 2 * row["delta_angstrom"]).sum()
     for name, group in steps.groupby("structures"):
         full = certified[(certified["structures"] == name) & (certified["views"] == 5)]
-        for _, row in full.iterrows():  # the exact curve goes through the certificates at the deltas asked
-            assert group[group["delta_angstrom"] <= row["delta_angstrom"]]["certified_count"].iloc[-1] == row["certified_count"]
+        for (
+            _,
+            row,
+        ) in full.iterrows():  # the exact curve goes through the certificates at the deltas asked
+            assert (
+                group[group["delta_angstrom"] <= row["delta_angstrom"]]["certified_count"].iloc[-1]
+                == row["certified_count"]
+            )
     assert tables([str(base / "base.h5"), "--table", "views"]) == Exit.USAGE
     assert "whose tables are frontier, certified, steps, status" in capfd.readouterr().err
 
@@ -128,17 +158,26 @@ def test_small_blocks_give_the_same_counts(base):
 def test_config_file_belongs_to_the_sweep(tmp_path):
     config = tmp_path / "sweep.toml"
     config.write_text('deltas = [0.1, 0.02]\nrules = "all"\n')
-    args = parser().parse(["frontier", "packed.h5", "--config", str(config), "--rules", "first,mean"])
-    assert args.deltas == (0.02, 0.1) and args.rules == ("mean", "first") and args.enumerations == ("all-pairs",)
+    args = parser().parse(
+        ["frontier", "packed.h5", "--config", str(config), "--rules", "first,mean"]
+    )
+    assert (
+        args.deltas == (0.02, 0.1)
+        and args.rules == ("mean", "first")
+        and args.enumerations == ("all-pairs",)
+    )
 
 
-@pytest.mark.parametrize("args, message", [
-    ((), "SWEEP"),
-    (("cone",), "'cone'"),
-    (("frontier", "--rules", "best"), "'best'"),
-    (("frontier", "--deltas", "0.1,x"), "--deltas"),
-    (("-q", "frontier"), "unrecognized arguments: -q"),
-])
+@pytest.mark.parametrize(
+    "args, message",
+    [
+        ((), "SWEEP"),
+        (("cone",), "'cone'"),
+        (("frontier", "--rules", "best"), "'best'"),
+        (("frontier", "--deltas", "0.1,x"), "--deltas"),
+        (("-q", "frontier"), "unrecognized arguments: -q"),
+    ],
+)
 def test_wrong_requests_say_what_is_wrong(args, message, capfd):
     assert call("sweep", *args) == Exit.USAGE
     assert message in capfd.readouterr().err

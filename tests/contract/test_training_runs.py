@@ -18,11 +18,32 @@ from rc_hpc.drivers import training
 from rc_hpc.models.predictions import read_all
 from rc_hpc.parallel.launch import child_environment
 
-missing = [name for name in ("torch", "torchvision", "timm") if importlib.util.find_spec(name) is None]
-pytestmark = pytest.mark.skipif(bool(missing), reason=f"{', '.join(missing)} not installed: pip install 'rc_hpc[train]'")
+missing = [
+    name for name in ("torch", "torchvision", "timm") if importlib.util.find_spec(name) is None
+]
+pytestmark = pytest.mark.skipif(
+    bool(missing), reason=f"{', '.join(missing)} not installed: pip install 'rc_hpc[train]'"
+)
 # 28 training structures of 2 views, 4 in each class; a quarter held out: 42 pictures, 6 steps of 7.
-QUICK = ["--model", "test_vit", "--weights", "random", "--device", "cpu", "--batch-size", "7", "--holdout", "0.25",
-         "--epochs", "3", "--lr", "0.003", "--progress", "none", "-q"]
+QUICK = [
+    "--model",
+    "test_vit",
+    "--weights",
+    "random",
+    "--device",
+    "cpu",
+    "--batch-size",
+    "7",
+    "--holdout",
+    "0.25",
+    "--epochs",
+    "3",
+    "--lr",
+    "0.003",
+    "--progress",
+    "none",
+    "-q",
+]
 
 
 @pytest.fixture(scope="module")
@@ -47,11 +68,18 @@ def content(output):
 def weights(output, seed=23):
     import torch
 
-    return {name: tensor.numpy() for name, tensor in torch.load(output.with_suffix("") / f"seed-{seed}.pt", weights_only=True).items()}
+    return {
+        name: tensor.numpy()
+        for name, tensor in torch.load(
+            output.with_suffix("") / f"seed-{seed}.pt", weights_only=True
+        ).items()
+    }
 
 
 def same(one, other):
-    return one.keys() == other.keys() and all(np.array_equal(one[name], other[name]) for name in one)
+    return one.keys() == other.keys() and all(
+        np.array_equal(one[name], other[name]) for name in one
+    )
 
 
 def test_it_learns_and_tells_everything(clean):
@@ -61,13 +89,29 @@ def test_it_learns_and_tells_everything(clean):
         assert h5["learning/train_loss"][0, -1] < h5["learning/train_loss"][0, 0]
         assert h5["evaluation/logits"].shape == (2, 14, len(VIEWS), 7)
         answer, truth = h5["evaluation/answer"][()], h5["evaluation/truth"][()]
-        assert np.array_equal(h5["evaluation/n_correct"][()], (answer == truth).sum(-1)) and h5["evaluation/n_correct"][0, 0] > 2
-        assert np.array_equal(answer[:, 0], h5["evaluation/logits"][()].mean(2, dtype=float).argmax(-1))
+        assert (
+            np.array_equal(h5["evaluation/n_correct"][()], (answer == truth).sum(-1))
+            and h5["evaluation/n_correct"][0, 0] > 2
+        )
+        assert np.array_equal(
+            answer[:, 0], h5["evaluation/logits"][()].mean(2, dtype=float).argmax(-1)
+        )
         assert h5["evaluation/confusion"][()].sum() == 2 * 2 * 14
-        assert set(h5["train/id"].asstr()) | set(h5["holdout/id"].asstr()) == {f"s{k}" for k in range(28)}
-        assert len(h5["train/id"]) == 21 and np.array_equal(np.bincount(h5["holdout/truth"][()]), np.ones(7))
+        assert set(h5["train/id"].asstr()) | set(h5["holdout/id"].asstr()) == {
+            f"s{k}" for k in range(28)
+        }
+        assert len(h5["train/id"]) == 21 and np.array_equal(
+            np.bincount(h5["holdout/truth"][()]), np.ones(7)
+        )
         undescribed = []
-        h5.visititems(lambda name, item: undescribed.append(name) if isinstance(item, h5py.Dataset) and not {"units", "description"} <= set(item.attrs) else None)
+        h5.visititems(
+            lambda name, item: (
+                undescribed.append(name)
+                if isinstance(item, h5py.Dataset)
+                and not {"units", "description"} <= set(item.attrs)
+                else None
+            )
+        )
         assert not undescribed
         assert json.loads(h5.attrs["environment"])["threads"] == 1
     assert not same(weights(clean, 23), weights(clean, 24))
@@ -76,7 +120,10 @@ def test_it_learns_and_tells_everything(clean):
 
 def test_predictions_are_in_the_ladders_schema(clean):
     files = read_all([clean.with_suffix("") / "predictions"])
-    assert [(file.k, file.kind, file.cell) for file in files] == [(1, "pixels", "conventional"), (2, "pixels", "conventional")] * 2
+    assert [(file.k, file.kind, file.cell) for file in files] == [
+        (1, "pixels", "conventional"),
+        (2, "pixels", "conventional"),
+    ] * 2
     with h5py.File(clean) as h5:
         assert [file.n_correct for file in files] == h5["evaluation/n_correct"][()].ravel().tolist()
 
@@ -91,7 +138,9 @@ def test_figures_are_pictures(clean, name):
 
 
 @pytest.mark.parametrize("step", [8, 12])  # in the middle of the second epoch, and at its end
-def test_usr1_saves_and_leaves_and_the_rest_is_the_same(data, clean, tmp_path, monkeypatch, capsys, step):
+def test_usr1_saves_and_leaves_and_the_rest_is_the_same(
+    data, clean, tmp_path, monkeypatch, capsys, step
+):
     output, saved = tmp_path / "run.h5", []
     save = training._save
 
@@ -146,7 +195,10 @@ def test_killed_in_mid_epoch_it_ends_with_the_same_weights(data, clean, tmp_path
     checkpoint = output.with_name("run.h5.parts") / "seed-23.pt"
     assert training._load(checkpoint)["step"] == 9 and not output.exists()
     assert job().main(request) == 2 and "--resume" in capsys.readouterr().err
-    assert job().main([*request, "--resume", "--epochs", "4"]) == 1 and "epochs: was 3, now 4" in capsys.readouterr().err
+    assert (
+        job().main([*request, "--resume", "--epochs", "4"]) == 1
+        and "epochs: was 3, now 4" in capsys.readouterr().err
+    )
     assert job().main([*request, "--resume"]) == 0
     assert content(output) == content(clean)
     assert same(weights(output), weights(clean))
@@ -159,9 +211,16 @@ def test_two_srun_tasks_train_what_one_trains(data, clean, tmp_path):
         port = free.getsockname()[1]
 
     def task(rank):
-        os.environ.update({
-            "SLURM_STEP_NUM_TASKS": "2", "SLURM_PROCID": str(rank), "SLURM_LOCALID": str(rank), "SLURM_STEP_NUM_NODES": "1",
-            "SLURM_JOB_ID": "1", "MASTER_PORT": str(port)})
+        os.environ.update(
+            {
+                "SLURM_STEP_NUM_TASKS": "2",
+                "SLURM_PROCID": str(rank),
+                "SLURM_LOCALID": str(rank),
+                "SLURM_STEP_NUM_NODES": "1",
+                "SLURM_JOB_ID": "1",
+                "MASTER_PORT": str(port),
+            }
+        )
         return job().main([*data, *QUICK, "--seeds", "23", "-o", str(output)])
 
     assert [status(child) for child in [forked(partial(task, rank)) for rank in range(2)]] == [0, 0]
@@ -176,31 +235,49 @@ def test_two_srun_tasks_train_what_one_trains(data, clean, tmp_path):
 @pytest.mark.slow
 def test_torchrun_trains_what_one_trains(data, clean, tmp_path):
     output = tmp_path / "run.h5"
-    command = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2",
-               str(ROOT / "jobs" / "train_pixels.py"), *data, *QUICK, "--seeds", "23", "-o", str(output)]
+    command = [
+        sys.executable,
+        "-m",
+        "torch.distributed.run",
+        "--standalone",
+        "--nproc-per-node",
+        "2",
+        str(ROOT / "jobs" / "train_pixels.py"),
+        *data,
+        *QUICK,
+        "--seeds",
+        "23",
+        "-o",
+        str(output),
+    ]
     environment = child_environment() | {"PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1"}
-    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=300, check=False)
+    done = subprocess.run(
+        command, env=environment, capture_output=True, text=True, timeout=300, check=False
+    )
     assert done.returncode == 0, done.stderr
     one, two = weights(clean), weights(output)
     for name in one:
         np.testing.assert_allclose(two[name], one[name], atol=2e-4, err_msg=name)
 
 
-@pytest.mark.parametrize(("more", "code", "said"), [
-    (["--device", "cuda"], 2, "--device cpu"),
-    (["--augment", "hflip"], 2, "geometry"),
-    (["--augment", "mixup,noise"], 2, "hides or mixes atoms"),
-    (["--augment", "sharpen"], 2, "brightness, contrast, noise"),
-    (["--precision", "float16"], 2, "bfloat16"),
-    (["--model", "no_such_net"], 2, "timm has no"),
-    (["--model", "torchvision:no_such_net"], 2, "torchvision has no"),
-    (["--weights", "imagenet"], 2, "random, hub or file:PATH"),
-    (["--weights", "file:/nowhere/w.pt"], 1, "No such file"),
-    (["--seeds", "1,1"], 2, "different"),
-    (["--holdout", "0.9"], 2, "0 to 0.5"),
-    (["--split", "nowhere"], 1, "train.jsonl"),
-    (["-o", "run.out"], 2, ".h5"),
-])
+@pytest.mark.parametrize(
+    ("more", "code", "said"),
+    [
+        (["--device", "cuda"], 2, "--device cpu"),
+        (["--augment", "hflip"], 2, "geometry"),
+        (["--augment", "mixup,noise"], 2, "hides or mixes atoms"),
+        (["--augment", "sharpen"], 2, "brightness, contrast, noise"),
+        (["--precision", "float16"], 2, "bfloat16"),
+        (["--model", "no_such_net"], 2, "timm has no"),
+        (["--model", "torchvision:no_such_net"], 2, "torchvision has no"),
+        (["--weights", "imagenet"], 2, "random, hub or file:PATH"),
+        (["--weights", "file:/nowhere/w.pt"], 1, "No such file"),
+        (["--seeds", "1,1"], 2, "different"),
+        (["--holdout", "0.9"], 2, "0 to 0.5"),
+        (["--split", "nowhere"], 1, "train.jsonl"),
+        (["-o", "run.out"], 2, ".h5"),
+    ],
+)
 def test_refusals_name_the_cure(data, tmp_path, monkeypatch, capsys, more, code, said):
     import torch
 

@@ -25,9 +25,37 @@ def box(tmp_path_factory):
 def test_a_stopped_job_comes_back_and_ends_its_work(box, tmp_path):
     assert pack(["synthetic:6", "-o", str(tmp_path / "packed.h5"), "--progress", "none", "-q"]) == 0
     port = free_ports()
-    serve = shlex.join([sys.executable, str(ROOT / "tests" / "vlm_stub.py"), str(tmp_path / "port"), "--port", str(port), "--latency", "0.3"])
-    arguments = ["packed.h5", "--arms", "formula-only", "--model", "m", "--samples", "12", "--concurrency", "2", "-o", "a.h5"]
-    job = box.submit(tmp_path, "query_vlm.sh", *arguments, options=("--ntasks=1", "--cpus-per-task=1"), environ={"RC_SERVE": serve, "RC_SERVE_URL": f"http://127.0.0.1:{port}/v1"})
+    serve = shlex.join(
+        [
+            sys.executable,
+            str(ROOT / "tests" / "vlm_stub.py"),
+            str(tmp_path / "port"),
+            "--port",
+            str(port),
+            "--latency",
+            "0.3",
+        ]
+    )
+    arguments = [
+        "packed.h5",
+        "--arms",
+        "formula-only",
+        "--model",
+        "m",
+        "--samples",
+        "12",
+        "--concurrency",
+        "2",
+        "-o",
+        "a.h5",
+    ]
+    job = box.submit(
+        tmp_path,
+        "query_vlm.sh",
+        *arguments,
+        options=("--ntasks=1", "--cpus-per-task=1"),
+        environ={"RC_SERVE": serve, "RC_SERVE_URL": f"http://127.0.0.1:{port}/v1"},
+    )
     journal = tmp_path / "a.journal.jsonl"
     for _ in range(600):
         if journal.exists() and journal.read_text().count('"text"') > 5:

@@ -17,7 +17,9 @@ VIEWS = ("one", "two")
 def job():
     """The module jobs/train_pixels.py."""
     if "train_pixels" not in sys.modules:
-        spec = importlib.util.spec_from_file_location("train_pixels", ROOT / "jobs" / "train_pixels.py")
+        spec = importlib.util.spec_from_file_location(
+            "train_pixels", ROOT / "jobs" / "train_pixels.py"
+        )
         module = importlib.util.module_from_spec(spec)
         sys.modules["train_pixels"] = module
         spec.loader.exec_module(module)
@@ -29,18 +31,32 @@ def write_pixels(path, n=42, size=32, seed=5):
     rng = np.random.default_rng(seed)
     labels = np.arange(n) % len(CRYSTAL_SYSTEMS)
     base = 20 + 30 * labels[:, None, None, None, None]
-    pictures = np.clip(base + rng.normal(0, 6, (n, len(VIEWS), size, size, 3)), 0, 255).astype(np.uint8)
-    with new_arrays(path, "pixels", "Test", {"options": "{}", "options_hash": "", "input_hash": ""}, {}) as file:
+    pictures = np.clip(base + rng.normal(0, 6, (n, len(VIEWS), size, size, 3)), 0, 255).astype(
+        np.uint8
+    )
+    with new_arrays(
+        path, "pixels", "Test", {"options": "{}", "options_hash": "", "input_hash": ""}, {}
+    ) as file:
         file.add("structures/id", [f"s{k}" for k in range(n)], "1", "Ids.", ("structure",))
         file.add("protocol/view", VIEWS, "1", "Views.", ("view",))
-        file.reserve("pixels", pictures.shape, np.uint8, "1", "Pixels.", ("structure", "view", "row", "column", "colour"))[...] = pictures
+        file.reserve(
+            "pixels",
+            pictures.shape,
+            np.uint8,
+            "1",
+            "Pixels.",
+            ("structure", "view", "row", "column", "colour"),
+        )[...] = pictures
     return path
 
 
 def write_split(folder, n_train=28, n_eval=14):
     """Training structures first, then those of the evaluation."""
     folder.mkdir()
-    rows = [{"material_id": f"s{k}", "crystal_system": CRYSTAL_SYSTEMS[k % 7]} for k in range(n_train + n_eval)]
+    rows = [
+        {"material_id": f"s{k}", "crystal_system": CRYSTAL_SYSTEMS[k % 7]}
+        for k in range(n_train + n_eval)
+    ]
     for name, part in (("train", rows[:n_train]), ("eval", rows[n_train:])):
         (folder / f"{name}.jsonl").write_text("".join(json.dumps(row) + "\n" for row in part))
     return folder

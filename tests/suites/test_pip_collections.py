@@ -36,7 +36,11 @@ def outcomes(source):
 def test_ase_minerals():
     results = outcomes(folder("ase", "test", "testdata", "minerals") / "*.cif")
     assert len(results) == 8
-    claimed = {id: result.source_space_group for id, result in results.items() if not isinstance(result, Status)}
+    claimed = {
+        id: result.source_space_group
+        for id, result in results.items()
+        if not isinstance(result, Status)
+    }
     assert len(claimed) == 8
     assert all(claimed.values())
 
@@ -45,7 +49,8 @@ def test_pymatgen_structures():
     results = outcomes(folder("pymatgen", "util", "structures") / "*.json")
     assert len(results) == 21
     assert {id: result for id, result in results.items() if isinstance(result, Status)} == {
-        "Li10GeP2S12.json": Status.disordered}
+        "Li10GeP2S12.json": Status.disordered
+    }
 
 
 def test_prototypes():
@@ -66,7 +71,10 @@ def test_whole_package_as_a_folder(package):
     """Hundreds of foreign files, sources and binaries among them: each has a row."""
     base = folder(package, "io")
     results = outcomes(base)
-    visible = [path for path in base.rglob("*") if path.is_file()
-               and not any(part.startswith(".") for part in path.relative_to(base).parts)]
+    visible = [
+        path
+        for path in base.rglob("*")
+        if path.is_file() and not any(part.startswith(".") for part in path.relative_to(base).parts)
+    ]
     assert len(results) >= len(visible)
     assert Status.read_error in results.values()

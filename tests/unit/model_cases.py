@@ -9,12 +9,18 @@ TRUTHS = ("cubic", "cubic", "hexagonal", "trigonal", "triclinic", "monoclinic")
 IDS = tuple(f"id-{number}" for number in range(len(TRUTHS)))
 #: Samples of three structures right, one tie that starts wrong, one miss, one without an answer.
 SAMPLES = (
-    ("cubic", "cubic", "cubic"), ("cubic", None, "cubic"), ("hexagonal", "trigonal", "hexagonal"),
-    ("hexagonal", "trigonal", None), ("cubic", "cubic", "cubic"), (None, None, None),
+    ("cubic", "cubic", "cubic"),
+    ("cubic", None, "cubic"),
+    ("hexagonal", "trigonal", "hexagonal"),
+    ("hexagonal", "trigonal", None),
+    ("cubic", "cubic", "cubic"),
+    (None, None, None),
 )
 
 
-def made_file(arm="zero-shot", model="maker/model", samples=SAMPLES, ids=IDS, truths=TRUTHS, k=3, **more):
+def made_file(
+    arm="zero-shot", model="maker/model", samples=SAMPLES, ids=IDS, truths=TRUTHS, k=3, **more
+):
     """A prediction file from samples in order."""
     rows = []
     for id_, truth, given in zip(ids, truths, samples, strict=True):

@@ -13,14 +13,23 @@ from rc_hpc.geometry.protocol import Protocol, load_protocol
 FROZEN = load_protocol("frozen")
 OFF_AXIS = load_protocol("off-axis")
 #: The three axis cameras without the 6e-17 that cos 90 leaves: on dyadic points no step rounds.
-EXACT = Protocol("exact", ("a", "b", "c"), np.array([
-    rotation_from_matrix([[0, 0, 1], [0, 1, 0], [-1, 0, 0]]),
-    rotation_from_matrix([[1, 0, 0], [0, 0, -1], [0, 1, 0]]),
-    np.eye(3),
-]))
+EXACT = Protocol(
+    "exact",
+    ("a", "b", "c"),
+    np.array(
+        [
+            rotation_from_matrix([[0, 0, 1], [0, 1, 0], [-1, 0, 0]]),
+            rotation_from_matrix([[1, 0, 0], [0, 0, -1], [0, 1, 0]]),
+            np.eye(3),
+        ]
+    ),
+)
 #: Two cameras face each other: one pair of the six is no pair.
-FACING = Protocol("facing", ("front", "side", "back", "corner"), np.array([
-    rotation_from_direction(d) for d in ([1, 0, 0], [0, 1, 0], [-1, 0, 0], [1, 2, 3])]))
+FACING = Protocol(
+    "facing",
+    ("front", "side", "back", "corner"),
+    np.array([rotation_from_direction(d) for d in ([1, 0, 0], [0, 1, 0], [-1, 0, 0], [1, 2, 3])]),
+)
 
 GRID = st.integers(-4, 4).map(lambda k: k / 4)
 OFFSET = st.sampled_from([0.0, 0.0, 0.0, 0.004, -0.02])
@@ -33,7 +42,9 @@ def cells(draw, max_atoms=9, dyadic=False):
     Coordinates lie on a coarse grid, now and then a little off it; sometimes in one layer or
     on one line; one species or many, in any order; two atoms never in one place.
     """
-    points = draw(st.lists(st.tuples(GRID, GRID, GRID), min_size=1, max_size=max_atoms, unique=True))
+    points = draw(
+        st.lists(st.tuples(GRID, GRID, GRID), min_size=1, max_size=max_atoms, unique=True)
+    )
     positions = np.array(points)
     shape = draw(st.sampled_from(["bulk", "bulk", "layer", "line"]))
     if shape != "bulk":
@@ -62,9 +73,11 @@ def decided(values, limit):
 def clear_of(candidates, distance, delta):
     """Whether rounding decides nothing about these candidates at delta."""
     between = np.linalg.norm(candidates.positions[:, None] - candidates.positions[None], axis=2)
-    return all(decided(values, limit)
-               for values in (candidates.gap, candidates.residuals, distance, between)
-               for limit in (delta, CENSUS_ZERO, NUMERICAL_ZERO))
+    return all(
+        decided(values, limit)
+        for values in (candidates.gap, candidates.residuals, distance, between)
+        for limit in (delta, CENSUS_ZERO, NUMERICAL_ZERO)
+    )
 
 
 def same_points(found, wanted, tolerance=1e-9):
@@ -83,8 +96,10 @@ def same_points(found, wanted, tolerance=1e-9):
 def same_cells(found, wanted, tolerance=1e-9):
     """`same_points` per species of (numbers, positions)."""
     kinds = set(found[0]) | set(wanted[0])
-    return all(same_points(found[1][found[0] == kind], wanted[1][wanted[0] == kind], tolerance)
-               for kind in kinds)
+    return all(
+        same_points(found[1][found[0] == kind], wanted[1][wanted[0] == kind], tolerance)
+        for kind in kinds
+    )
 
 
 def distinct(positions, numbers, radius=CENSUS_ZERO):
@@ -102,7 +117,9 @@ def best_of_each(candidates, kappas, delta):
     kappa = np.array([kappas[tuple(pair)] for pair in candidates.views.tolist()])
     height = candidates.positions @ np.sqrt([1 / 6, 2 / 6, 3 / 6])
     order = np.lexsort((height, candidates.symbols, kappa, worst))
-    kept = naive.merge_first(candidates.positions[order], candidates.symbols[order], np.nextafter(delta, np.inf))
+    kept = naive.merge_first(
+        candidates.positions[order], candidates.symbols[order], np.nextafter(delta, np.inf)
+    )
     return order[kept]
 
 
@@ -113,5 +130,7 @@ def least_squares_choices(point, images, rotations):
     for rotation, image in zip(rotations, images):
         away = np.linalg.norm(image - point @ rotation[:, :2], axis=1)
         choices.append(image[away <= away.min() + 1e-9])
-    return [np.linalg.lstsq(rows, np.concatenate(choice), rcond=None)[0]
-            for choice in itertools.product(*choices)]
+    return [
+        np.linalg.lstsq(rows, np.concatenate(choice), rcond=None)[0]
+        for choice in itertools.product(*choices)
+    ]

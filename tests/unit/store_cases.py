@@ -14,7 +14,12 @@ OPTIONS = '{"delta": 0.01, "merge": "dominance"}'
 
 
 def identity(options=OPTIONS, **more):
-    return {"options": options, "options_hash": hashlib.sha256(options.encode()).hexdigest(), "input_hash": "ab" * 32, **more}
+    return {
+        "options": options,
+        "options_hash": hashlib.sha256(options.encode()).hexdigest(),
+        "input_hash": "ab" * 32,
+        **more,
+    }
 
 
 def store(folder, schema=PACKED, **more):
@@ -43,7 +48,11 @@ def batch_of(keys, schema=PACKED):
         rng = np.random.default_rng(seed)
         for column in schema.main:
             batch[column.path][row] = _values(column, rng, 1, dims)[0]
-        batch["structures/id"][row], batch["structures/duplicate"][row], batch["structures/sha256"][row] = key
+        (
+            batch["structures/id"][row],
+            batch["structures/duplicate"][row],
+            batch["structures/sha256"][row],
+        ) = key
         batch["structures/status"][row] = Status.ok
         batch["structures/message"][row] = ""
         for table, columns in schema.children.items():
@@ -69,7 +78,12 @@ STATIC = {
 CENSUS_STATIC = {
     "settings/sweep": STATIC["settings/sweep"],
     "protocol/view": (list("abcde"), "1", "Names of the views.", ("view",)),
-    "protocol/rotation": (np.tile(np.eye(3), (5, 1, 1)), "1", "Rotation of each view.", ("view", "vector", "xyz")),
+    "protocol/rotation": (
+        np.tile(np.eye(3), (5, 1, 1)),
+        "1",
+        "Rotation of each view.",
+        ("view", "vector", "xyz"),
+    ),
     "subsets/mask": (np.arange(26, dtype=np.uint32), "1", "Views of each subset.", ("subset",)),
 }
 SCHEMA_STATIC = {"packed": STATIC, "census": CENSUS_STATIC}

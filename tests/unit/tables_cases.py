@@ -19,7 +19,11 @@ LABELS = ("crystal_system", "bravais", "point_group", "space_group")
 
 def options_of(subsets="all", tiling=(1, 1, 1), **more):
     protocol = load_protocol("frozen", tiling)
-    return CensusOptions({"name": protocol.name, **protocol.identity()}, parse_subsets(subsets, protocol.views), **more)
+    return CensusOptions(
+        {"name": protocol.name, **protocol.identity()},
+        parse_subsets(subsets, protocol.views),
+        **more,
+    )
 
 
 def dims_of(options):
@@ -33,22 +37,32 @@ def random_batch(options, n=40, seed=0):
     k = dims["subset"]
     batch = empty_batch(CENSUS, n, dims)
     batch["structures/id"][:] = [f"id-{row:03d}" for row in range(n)]
-    batch["structures/status"][:] = rng.choice([Status.ok] * 8 + [Status.read_error, Status.quarantined], n)
+    batch["structures/status"][:] = rng.choice(
+        [Status.ok] * 8 + [Status.read_error, Status.quarantined], n
+    )
     batch["structures/quarantine"][:] = rng.choice([0, 0, 0, 1, 2], n)
     batch["structures/n_atoms"][:] = rng.integers(1, 30, n)
     for name, top in zip(LABELS, (7, 14, 32, 230), strict=True):
         batch[f"structures/{name}"][:] = rng.integers(1, top + 1, n)
         changed = rng.random(n) < 0.1
-        batch[f"structures/{name}_conventional"][:] = np.where(changed, 1, batch[f"structures/{name}"])
+        batch[f"structures/{name}_conventional"][:] = np.where(
+            changed, 1, batch[f"structures/{name}"]
+        )
         batch[f"cells/correct_{name}"][:] = rng.random((n, k)) < 0.8
     bad = batch["structures/status"] != Status.ok
     batch["structures/message"][bad] = [f"row {row} | is bad_100%" for row in np.flatnonzero(bad)]
     cells = {
-        "n_recovered": rng.integers(0, 60, (n, k)), "n_phantoms": rng.poisson(0.3, (n, k)), "n_phantoms_exact": rng.poisson(0.2, (n, k)),
-        "certified": rng.random((n, k)) < 0.9, "point_error": rng.random((n, k)), "atom_error": rng.random((n, k)) * 1e-14,
+        "n_recovered": rng.integers(0, 60, (n, k)),
+        "n_phantoms": rng.poisson(0.3, (n, k)),
+        "n_phantoms_exact": rng.poisson(0.2, (n, k)),
+        "certified": rng.random((n, k)) < 0.9,
+        "point_error": rng.random((n, k)),
+        "atom_error": rng.random((n, k)) * 1e-14,
         "label_status": rng.choice([LabelStatus.labelled] * 9 + [LabelStatus.failed], (n, k)),
     }
-    cells["phantom_delta"] = rng.choice([np.inf, 0.0, 1.0], (n, k), p=[0.5, 0.2, 0.3]) * 10.0**rng.uniform(-4, 0, (n, k))
+    cells["phantom_delta"] = rng.choice(
+        [np.inf, 0.0, 1.0], (n, k), p=[0.5, 0.2, 0.3]
+    ) * 10.0 ** rng.uniform(-4, 0, (n, k))
     for name, values in cells.items():
         batch[f"cells/{name}"][~bad] = values[~bad]
     for name in LABELS:
@@ -59,7 +73,12 @@ def random_batch(options, n=40, seed=0):
 def write_census(output, options, batch, **attrs):
     """Merged census file with the rows of `batch` and no phantoms listed."""
     text, dims = options.to_json(), dims_of(options)
-    identity = {"options": text, "options_hash": hashlib.sha256(text.encode()).hexdigest(), "input_hash": "ab" * 32, "total": 99}
+    identity = {
+        "options": text,
+        "options_hash": hashlib.sha256(text.encode()).hexdigest(),
+        "input_hash": "ab" * 32,
+        "total": 99,
+    }
     store = PartStore(parts_folder(output), CENSUS, dims, identity)
     store.write(batch, empty_children(CENSUS, dims), "r0")
     merge(store.folder, output, CENSUS, dims, statics(options.to_dict()), attrs)

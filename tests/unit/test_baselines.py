@@ -11,32 +11,62 @@ from rc_hpc.analysis import baselines, resampling
 from rc_hpc.errors import RcError
 
 CELLS = {
-    "cubic": Lattice.cubic(4), "hexagonal_or_trigonal": Lattice.hexagonal(3, 7), "rhombohedral": Lattice.rhombohedral(5, 70),
-    "tetragonal": Lattice.tetragonal(4, 6), "orthorhombic": Lattice.orthorhombic(4, 5, 6), "monoclinic": Lattice.monoclinic(4, 5, 6, 100),
+    "cubic": Lattice.cubic(4),
+    "hexagonal_or_trigonal": Lattice.hexagonal(3, 7),
+    "rhombohedral": Lattice.rhombohedral(5, 70),
+    "tetragonal": Lattice.tetragonal(4, 6),
+    "orthorhombic": Lattice.orthorhombic(4, 5, 6),
+    "monoclinic": Lattice.monoclinic(4, 5, 6, 100),
     "triclinic": Lattice.from_parameters(4, 5, 6, 80, 95, 100),
 }
 LATTICES = np.array([lattice.matrix for lattice in CELLS.values()])
 
 
 def test_features_are_pymatgens():
-    structure = Structure(CELLS["triclinic"], ["Na", "Cl", "Cl"], [[0, 0, 0], [0.5, 0.5, 0.5], [0.2, 0.1, 0.4]])
+    structure = Structure(
+        CELLS["triclinic"], ["Na", "Cl", "Cl"], [[0, 0, 0], [0.5, 0.5, 0.5], [0.2, 0.1, 0.4]]
+    )
     lattice = structure.lattice
     mass = float(structure.composition.weight) / 3
-    row = dict(zip(baselines.FEATURES, baselines.features(lattice.matrix[None], np.array([3]), np.array([mass]))[0], strict=True))
-    assert [row[name] for name in ("a", "b", "c", "alpha", "beta", "gamma")] == pytest.approx(lattice.parameters)
-    assert row["volume"] == pytest.approx(lattice.volume) and row["density"] == pytest.approx(float(structure.density), rel=1e-8)
-    assert [row[name] for name in ("min/mid", "mid/max", "min/max")] == pytest.approx([4 / 5, 5 / 6, 4 / 6])
-    assert [row[name] for name in ("|alpha-90|", "|beta-90|", "|gamma-90|", "|gamma-120|", "angle range")] == pytest.approx([10, 5, 10, 20, 20])
-    assert row["angle sd"] == pytest.approx(np.std([80, 95, 100])) and row["edge sd/mean"] == pytest.approx(np.std([4, 5, 6]) / 5)
+    row = dict(
+        zip(
+            baselines.FEATURES,
+            baselines.features(lattice.matrix[None], np.array([3]), np.array([mass]))[0],
+            strict=True,
+        )
+    )
+    assert [row[name] for name in ("a", "b", "c", "alpha", "beta", "gamma")] == pytest.approx(
+        lattice.parameters
+    )
+    assert row["volume"] == pytest.approx(lattice.volume) and row["density"] == pytest.approx(
+        float(structure.density), rel=1e-8
+    )
+    assert [row[name] for name in ("min/mid", "mid/max", "min/max")] == pytest.approx(
+        [4 / 5, 5 / 6, 4 / 6]
+    )
+    assert [
+        row[name]
+        for name in ("|alpha-90|", "|beta-90|", "|gamma-90|", "|gamma-120|", "angle range")
+    ] == pytest.approx([10, 5, 10, 20, 20])
+    assert row["angle sd"] == pytest.approx(np.std([80, 95, 100])) and row[
+        "edge sd/mean"
+    ] == pytest.approx(np.std([4, 5, 6]) / 5)
     assert row["n_sites"] == 3
 
 
 def test_features_are_rounded_and_need_not_be():
     cell = LATTICES[4:5]
     noise = cell * (1 + 1e-14)
-    one, two = (baselines.features(found, np.array([3]), np.array([20.0])) for found in (cell, noise))
+    one, two = (
+        baselines.features(found, np.array([3]), np.array([20.0])) for found in (cell, noise)
+    )
     assert np.array_equal(one, two)
-    assert not np.array_equal(*(baselines.features(found, np.array([3]), np.array([20.0]), None) for found in (cell, noise)))
+    assert not np.array_equal(
+        *(
+            baselines.features(found, np.array([3]), np.array([20.0]), None)
+            for found in (cell, noise)
+        )
+    )
     assert np.array_equal(baselines.shape_free(one), one[:, [17, 18, 6]])
 
 
@@ -44,19 +74,31 @@ def test_metric_classes_of_ideal_cells():
     assert baselines.metric_class(LATTICES).tolist() == list(CELLS)
 
 
-@pytest.mark.parametrize(("lattice", "expected"), [
-    (Lattice.tetragonal(4, 4.079), "cubic"), (Lattice.tetragonal(4, 4.1), "tetragonal"),
-    (Lattice.monoclinic(4, 5, 6, 90.9), "orthorhombic"), (Lattice.monoclinic(4, 5, 6, 91.1), "monoclinic"),
-    (Lattice.from_parameters(3, 3.05, 7, 90, 90, 119.5), "hexagonal_or_trigonal"), (Lattice.from_parameters(3, 3.1, 7, 90, 90, 119.5), "triclinic"),
-    (Lattice.rhombohedral(5, 90.5), "cubic"),
-])
+@pytest.mark.parametrize(
+    ("lattice", "expected"),
+    [
+        (Lattice.tetragonal(4, 4.079), "cubic"),
+        (Lattice.tetragonal(4, 4.1), "tetragonal"),
+        (Lattice.monoclinic(4, 5, 6, 90.9), "orthorhombic"),
+        (Lattice.monoclinic(4, 5, 6, 91.1), "monoclinic"),
+        (Lattice.from_parameters(3, 3.05, 7, 90, 90, 119.5), "hexagonal_or_trigonal"),
+        (Lattice.from_parameters(3, 3.1, 7, 90, 90, 119.5), "triclinic"),
+        (Lattice.rhombohedral(5, 90.5), "cubic"),
+    ],
+)
 def test_metric_tolerances(lattice, expected):
     assert baselines.metric_class(lattice.matrix[None]) == [expected]
 
 
 def test_metric_rule_and_sufficiency():
     classes = np.array(["hexagonal_or_trigonal", "rhombohedral", "rhombohedral", "cubic", "cubic"])
-    assert baselines.metric_rule(classes).tolist() == ["hexagonal", "trigonal", "trigonal", "cubic", "cubic"]
+    assert baselines.metric_rule(classes).tolist() == [
+        "hexagonal",
+        "trigonal",
+        "trigonal",
+        "cubic",
+        "cubic",
+    ]
     assert baselines.metric_rule(classes, "trigonal")[0] == "trigonal"
     truth = np.array(["hexagonal", "trigonal", "triclinic", "cubic", "tetragonal"])
     assert baselines.cue_sufficient(classes, truth).tolist() == [False, True, False, True, False]
@@ -85,7 +127,10 @@ def pool():
     symbols = ["H", "O", "Na", "Cl", "Fe", "Ti", "Mn", "Cu"]
     elements = [frozenset(rng.choice(symbols, 2, replace=False).tolist()) for _ in range(300)]
     evaluation = np.arange(300) < 30
-    elements = [found | {("Zn", "Ga", "Al")[row % 3]} if evaluation[row] else found for row, found in enumerate(elements)]
+    elements = [
+        found | {("Zn", "Ga", "Al")[row % 3]} if evaluation[row] else found
+        for row, found in enumerate(elements)
+    ]
     formulas = np.array(["".join(sorted(found)) + str(rng.integers(1, 4)) for found in elements])
     systems = np.array(["cubic", "trigonal", "triclinic"])[np.arange(300) // 2 % 3]
     return resampling.Pool(systems, formulas, elements, evaluation)

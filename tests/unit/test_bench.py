@@ -23,16 +23,44 @@ def bench(monkeypatch):
 def run(program, *arguments):
     """Output of a program of the bench folder, started as a user starts it."""
     command = [sys.executable, ROOT / "bench" / program, *arguments]
-    return subprocess.run(command, check=True, capture_output=True, text=True, env=child_environment()).stdout
+    return subprocess.run(
+        command, check=True, capture_output=True, text=True, env=child_environment()
+    ).stdout
 
 
 def test_kernel_and_report(tmp_path):
-    run("run.py", "--records", tmp_path, "kernel", "--prototypes", "--every", "1", "--limit", "3", "--rounds", "1", "--repeats", "1")
+    run(
+        "run.py",
+        "--records",
+        tmp_path,
+        "kernel",
+        "--prototypes",
+        "--every",
+        "1",
+        "--limit",
+        "3",
+        "--rounds",
+        "1",
+        "--repeats",
+        "1",
+    )
     text = (tmp_path / "kernel.json").read_text(encoding="utf-8")
     assert str(ROOT) not in text and str(tmp_path) not in text
     record = json.loads(text)
     assert record.keys() == {
-        "name", "date", "cpu", "cores", "load", "system", "versions", "arguments", "set", "subsets", "compared", "structures"}
+        "name",
+        "date",
+        "cpu",
+        "cores",
+        "load",
+        "system",
+        "versions",
+        "arguments",
+        "set",
+        "subsets",
+        "compared",
+        "structures",
+    }
     assert len(record["structures"]) == 3
     for row in record["structures"]:
         times = [*row["twin"].values(), *row["kernel"].values()]
@@ -45,9 +73,23 @@ def test_kernel_and_report(tmp_path):
 
 @pytest.mark.slow
 def test_frontier_and_report(tmp_path):
-    run("run.py", "--records", tmp_path, "frontier", "--prototypes", "--every", "96", "--rounds", "1")
+    run(
+        "run.py",
+        "--records",
+        tmp_path,
+        "frontier",
+        "--prototypes",
+        "--every",
+        "96",
+        "--rounds",
+        "1",
+    )
     record = json.loads((tmp_path / "frontier.json").read_text(encoding="utf-8"))
-    assert record["structures"] == 3 and record["rounds"][0].keys() == {"all", "full"} and len(set(record["deltas"])) == 20
+    assert (
+        record["structures"] == 3
+        and record["rounds"][0].keys() == {"all", "full"}
+        and len(set(record["deltas"])) == 20
+    )
     printed = run("report.py", tmp_path / "frontier.json")
     assert "3 structures (prototypes" in printed and "| all" in printed
 
@@ -59,7 +101,10 @@ def test_noise_and_report(tmp_path):
     assert record["structures"] == 3 and record["pictures"] == 3 * 2 * 2 * 2
     for run_ in record["rounds"][0].values():
         calls = {row["stage"]: row["calls"] for row in run_["stages"]}
-        assert calls["generation: errors and images"] > 0 < calls["correspondence"] and calls["label"] == record["pictures"]
+        assert (
+            calls["generation: errors and images"] > 0 < calls["correspondence"]
+            and calls["label"] == record["pictures"]
+        )
     printed = run("report.py", tmp_path / "noise.json")
     assert "3 structures (prototypes" in printed and "| triangulation" in printed
 
@@ -68,7 +113,9 @@ def test_noise_and_report(tmp_path):
 def test_the_stopwatch_finds_what_it_wraps(bench, command):
     stages = bench("stages")
     table = stages.STAGES[command]
-    for place in [place for places in table.values() for place in places] + list(stages.WHOLE[command].values()):
+    for place in [place for places in table.values() for place in places] + list(
+        stages.WHOLE[command].values()
+    ):
         module, _, path = place.partition(":")
         found = importlib.import_module(module)
         for name in path.split("."):
@@ -86,7 +133,9 @@ def test_the_stopwatch_counts_no_second_twice(bench, monkeypatch):
 
     watch = stopwatch()
     inner = watch.timed("inner", work)
-    outer = watch.spanned("whole", watch.timed("outer", lambda: (work(1), inner(2), work(4), inner(8))))
+    outer = watch.spanned(
+        "whole", watch.timed("outer", lambda: (work(1), inner(2), work(4), inner(8)))
+    )
     work(16)
     outer()
     rows = {row["stage"]: (row["cpu_s"], row["wall_s"], row["calls"]) for row in watch.stages()}
@@ -96,8 +145,23 @@ def test_the_stopwatch_counts_no_second_twice(bench, monkeypatch):
 
 def test_the_endpoint_and_report(tmp_path):
     pytest.importorskip("aiohttp")
-    run("run.py", "--records", tmp_path, "endpoint", "--rounds", "1", "--replies", "40", "--slots", "4", "--latency-s", "0.01")
+    run(
+        "run.py",
+        "--records",
+        tmp_path,
+        "endpoint",
+        "--rounds",
+        "1",
+        "--replies",
+        "40",
+        "--slots",
+        "4",
+        "--latency-s",
+        "0.01",
+    )
     record = json.loads((tmp_path / "endpoint.json").read_text(encoding="utf-8"))
-    assert {one["kind"] for one in record["runs"]} == {"bare", "waits", "refuses"} and record["limit_per_s"] == 400
+    assert {one["kind"] for one in record["runs"]} == {"bare", "waits", "refuses"} and record[
+        "limit_per_s"
+    ] == 400
     assert all(len(one["resident_mib"]) == 10 for one in record["runs"] if one["kind"] != "bare")
     assert "share of the limit" in run("report.py", tmp_path / "endpoint.json")

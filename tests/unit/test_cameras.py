@@ -44,7 +44,9 @@ def test_spellings_of_a_string():
         assert np.array_equal(rotation_from_string(text), wanted)
 
 
-@pytest.mark.parametrize("text", ["", "x", "60", "60w", "60X", "60x,", "60x;30y", "60x30y", "nanx", "--6x"])
+@pytest.mark.parametrize(
+    "text", ["", "x", "60", "60w", "60X", "60x,", "60x;30y", "60x30y", "nanx", "--6x"]
+)
 def test_strings_that_say_nothing(text):
     with pytest.raises(UsageError, match="cannot read .*expected degrees and an axis"):
         rotation_from_string(text)
@@ -62,12 +64,15 @@ def test_a_direction_is_the_third_column_and_up_points_up(direction, up):
         assert u @ rotation[:, 1] > 0 and abs(u @ rotation[:, 0]) < 1e-9 * np.linalg.norm(u)
 
 
-@pytest.mark.parametrize("direction, up, screen_up", [
-    ((0, 0, 2), (0, 0, 1), (0, 1, 0)),
-    ((0, 0, -2), (0, 0, 1), (0, 1, 0)),
-    ((0, 3, 0), (0, 5, 0), (0, 0, -1)),
-    ((1, 0, 0), (0, 0, 1), (0, 0, 1)),
-])
+@pytest.mark.parametrize(
+    "direction, up, screen_up",
+    [
+        ((0, 0, 2), (0, 0, 1), (0, 1, 0)),
+        ((0, 0, -2), (0, 0, 1), (0, 1, 0)),
+        ((0, 3, 0), (0, 5, 0), (0, 0, -1)),
+        ((1, 0, 0), (0, 0, 1), (0, 0, 1)),
+    ],
+)
 def test_up_along_the_direction(direction, up, screen_up):
     rotation = rotation_from_direction(direction, up)
     assert proper(rotation) and rotation[:, 1] == pytest.approx(screen_up, abs=1e-15)
@@ -91,14 +96,17 @@ def test_a_printed_matrix_becomes_a_rotation():
         assert np.array_equal(rotation_from_matrix(kept), kept)
 
 
-@pytest.mark.parametrize("matrix, message", [
-    (np.eye(2), "three rows"),
-    ([1, 0, 0], "three rows"),
-    (np.full((3, 3), np.nan), "three rows of three finite"),
-    (2 * np.eye(3), "proper rotation"),
-    (np.diag([1, 1, -1]), "determinant"),
-    (np.round(rotation_from_string("-60x,-30y,-15z"), 3), "orthonormal"),
-])
+@pytest.mark.parametrize(
+    "matrix, message",
+    [
+        (np.eye(2), "three rows"),
+        ([1, 0, 0], "three rows"),
+        (np.full((3, 3), np.nan), "three rows of three finite"),
+        (2 * np.eye(3), "proper rotation"),
+        (np.diag([1, 1, -1]), "determinant"),
+        (np.round(rotation_from_string("-60x,-30y,-15z"), 3), "orthonormal"),
+    ],
+)
 def test_matrices_that_are_no_camera(matrix, message):
     with pytest.raises(UsageError, match=message):
         rotation_from_matrix(matrix)
@@ -119,7 +127,9 @@ def test_kappa_table(name):
     assert list(found) == [(v, w) for v in range(5) for w in range(v + 1, 5)]
     assert list(found.values()) == pytest.approx(TABLE[name], abs=5e-5)
     for (v, w), value in found.items():
-        assert value == pytest.approx(naive.kappa(protocol.rotations[v], protocol.rotations[w]), rel=1e-12)
+        assert value == pytest.approx(
+            naive.kappa(protocol.rotations[v], protocol.rotations[w]), rel=1e-12
+        )
 
 
 @given(st.floats(1e-4, 90))
@@ -177,7 +187,9 @@ def test_masks_and_least_squares_matrices():
 
 
 def test_no_least_squares_of_parallel_views():
-    rotations = np.array([np.eye(3), rotation_from_direction((0, 0, -1)), rotation_from_direction((1, 0, 0))])
+    rotations = np.array(
+        [np.eye(3), rotation_from_direction((0, 0, -1)), rotation_from_direction((1, 0, 0))]
+    )
     protocol = Protocol("p", ("u", "v", "w"), rotations)
     assert protocol.pairs() == [(0, 2), (1, 2)] == list(protocol.kappas())
     inverses = pairs_module.least_squares_inverse(protocol, ((0, 1), (0, 2)))
@@ -210,7 +222,11 @@ def written(folder, text):
 def test_a_protocol_file(tmp_path):
     path = written(tmp_path, THREE)
     protocol = load_protocol(path)
-    assert (protocol.name, protocol.views, protocol.tiling) == ("three", ("s", "view1", "m"), (2, 1, 1))
+    assert (protocol.name, protocol.views, protocol.tiling) == (
+        "three",
+        ("s", "view1", "m"),
+        (2, 1, 1),
+    )
     assert np.array_equal(protocol.rotations[0], rotation_from_string("-90x,0y,0z"))
     assert np.array_equal(protocol.rotations[1], rotation_from_direction((1, 1, 1), (0, 1, 0)))
     assert np.array_equal(protocol.rotations[2], np.eye(3))
@@ -225,40 +241,51 @@ def test_what_identifies_a_protocol(tmp_path):
     renamed = load_protocol(written(tmp_path, THREE.replace("three", "four")))
     assert protocol.digest() == renamed.digest()
     for old, new in (("-90x", "-89x"), ("[2, 1, 1]", "2"), ('"s"', '"t"')):
-        assert load_protocol(written(tmp_path, THREE.replace(old, new))).digest() != protocol.digest()
+        assert (
+            load_protocol(written(tmp_path, THREE.replace(old, new))).digest() != protocol.digest()
+        )
     assert json.loads(json.dumps(protocol.identity())) == protocol.identity()
 
 
 CAMERA = '[[camera]]\nrotation = "0x"\n'
 
 
-@pytest.mark.parametrize("text, message", [
-    ("name = ", "not valid TOML"),
-    ("", r"0 camera\(s\)"),
-    (CAMERA, r"1 camera\(s\)"),
-    (CAMERA * 17, "17 cameras; at most 16"),
-    (CAMERA * 2, "look along one line"),
-    (CAMERA + '[[camera]]\nrotation = "180x"', "look along one line"),
-    ("views = 3\n" + CAMERA, "unknown key 'views'"),
-    ("camera = 3", "cameras are tables"),
-    ("camera = [1, 2]", "cameras are tables"),
-    ('[camera]\nrotation = "0x"', "cameras are tables"),
-    (CAMERA + "[[camera]]\nname = 'b'", "camera 2 needs exactly one of"),
-    (CAMERA + "[[camera]]\nrotation = '0x'\ndirection = [1, 0, 0]", "camera 2 needs exactly one of"),
-    (CAMERA + "[[camera]]\nrotation = '0x'\nup = [1, 0, 0]", "camera 2 needs exactly one of"),
-    (CAMERA + "[[camera]]\nrotation = '0x'\nfov = 3", "camera 2 has an unknown key 'fov'"),
-    (CAMERA + "[[camera]]\nrotation = 'sideways'", "camera 2: rotation string 'sideways'"),
-    (CAMERA + "[[camera]]\nrotation = 3", "camera 2: rotation string '3'"),
-    (CAMERA + "[[camera]]\ndirection = 'x'", "camera 2: "),
-    (CAMERA + "[[camera]]\ndirection = [0, 0, 0]", "camera 2: camera direction"),
-    (CAMERA + "[[camera]]\ndirection = [1, 0, 0]\nup = 'z'", "camera 2: "),
-    (CAMERA + "[[camera]]\nmatrix = [[1, 0, 0], [0, 1]]", "camera 2: "),
-    (CAMERA + "[[camera]]\nmatrix = [[1, 0, 0], [0, 1, 0], [0, 0, -1]]", "camera 2: .*proper rotation"),
-    (CAMERA + "[[camera]]\nname = 'view0'\nrotation = '90x'", "camera names repeat"),
-    (CAMERA + "[[camera]]\nname = 'a+b'\nrotation = '90x'", "must not be empty or hold"),
-    (CAMERA + "[[camera]]\nname = ''\nrotation = '90x'", "must not be empty or hold"),
-    ("tiling = 0\n" + CAMERA + "[[camera]]\nrotation = '90x'", "tiling 0"),
-])
+@pytest.mark.parametrize(
+    "text, message",
+    [
+        ("name = ", "not valid TOML"),
+        ("", r"0 camera\(s\)"),
+        (CAMERA, r"1 camera\(s\)"),
+        (CAMERA * 17, "17 cameras; at most 16"),
+        (CAMERA * 2, "look along one line"),
+        (CAMERA + '[[camera]]\nrotation = "180x"', "look along one line"),
+        ("views = 3\n" + CAMERA, "unknown key 'views'"),
+        ("camera = 3", "cameras are tables"),
+        ("camera = [1, 2]", "cameras are tables"),
+        ('[camera]\nrotation = "0x"', "cameras are tables"),
+        (CAMERA + "[[camera]]\nname = 'b'", "camera 2 needs exactly one of"),
+        (
+            CAMERA + "[[camera]]\nrotation = '0x'\ndirection = [1, 0, 0]",
+            "camera 2 needs exactly one of",
+        ),
+        (CAMERA + "[[camera]]\nrotation = '0x'\nup = [1, 0, 0]", "camera 2 needs exactly one of"),
+        (CAMERA + "[[camera]]\nrotation = '0x'\nfov = 3", "camera 2 has an unknown key 'fov'"),
+        (CAMERA + "[[camera]]\nrotation = 'sideways'", "camera 2: rotation string 'sideways'"),
+        (CAMERA + "[[camera]]\nrotation = 3", "camera 2: rotation string '3'"),
+        (CAMERA + "[[camera]]\ndirection = 'x'", "camera 2: "),
+        (CAMERA + "[[camera]]\ndirection = [0, 0, 0]", "camera 2: camera direction"),
+        (CAMERA + "[[camera]]\ndirection = [1, 0, 0]\nup = 'z'", "camera 2: "),
+        (CAMERA + "[[camera]]\nmatrix = [[1, 0, 0], [0, 1]]", "camera 2: "),
+        (
+            CAMERA + "[[camera]]\nmatrix = [[1, 0, 0], [0, 1, 0], [0, 0, -1]]",
+            "camera 2: .*proper rotation",
+        ),
+        (CAMERA + "[[camera]]\nname = 'view0'\nrotation = '90x'", "camera names repeat"),
+        (CAMERA + "[[camera]]\nname = 'a+b'\nrotation = '90x'", "must not be empty or hold"),
+        (CAMERA + "[[camera]]\nname = ''\nrotation = '90x'", "must not be empty or hold"),
+        ("tiling = 0\n" + CAMERA + "[[camera]]\nrotation = '90x'", "tiling 0"),
+    ],
+)
 def test_protocol_files_that_cannot_be_used(tmp_path, text, message):
     path = written(tmp_path, text)
     with pytest.raises(UsageError, match=message) as caught:
@@ -285,14 +312,24 @@ def test_files_that_cannot_be_read(tmp_path, monkeypatch):
         load_protocol(str(path))
 
 
-@pytest.mark.parametrize("value, tiling", [
-    (2, (2, 2, 2)), ("2", (2, 2, 2)), ("2,1,3", (2, 1, 3)), ([2, 1, 3], (2, 1, 3)), ((1, 1, 1), (1, 1, 1)),
-])
+@pytest.mark.parametrize(
+    "value, tiling",
+    [
+        (2, (2, 2, 2)),
+        ("2", (2, 2, 2)),
+        ("2,1,3", (2, 1, 3)),
+        ([2, 1, 3], (2, 1, 3)),
+        ((1, 1, 1), (1, 1, 1)),
+    ],
+)
 def test_tilings(value, tiling):
     assert parse_tiling(value) == tiling
 
 
-@pytest.mark.parametrize("value", [0, -1, 2.5, [2, 2.5], [2, 2, 2, 2.0], "2,2", "2;2;2", "", "a", [], [1, 0, 1], None, {}])
+@pytest.mark.parametrize(
+    "value",
+    [0, -1, 2.5, [2, 2.5], [2, 2, 2, 2.0], "2,2", "2;2;2", "", "a", [], [1, 0, 1], None, {}],
+)
 def test_tilings_that_are_none(value):
     with pytest.raises(UsageError, match="tiling"):
         parse_tiling(value)
@@ -310,23 +347,29 @@ def test_all_subsets_by_size_in_camera_order():
     assert len(parse_subsets("all", tuple("abcdefghijklmnop"))) == 2**16 - 17
 
 
-@pytest.mark.parametrize("text, subsets", [
-    ("full", ((0, 1, 2, 3),)),
-    ("a+b", ((0, 1),)),
-    ("c+a,a+c,b+d+a", ((0, 2), (0, 1, 3))),
-])
+@pytest.mark.parametrize(
+    "text, subsets",
+    [
+        ("full", ((0, 1, 2, 3),)),
+        ("a+b", ((0, 1),)),
+        ("c+a,a+c,b+d+a", ((0, 2), (0, 1, 3))),
+    ],
+)
 def test_named_subsets(text, subsets):
     assert parse_subsets(text, VIEWS) == subsets
 
 
-@pytest.mark.parametrize("text, message", [
-    ("a", "two or more different cameras"),
-    ("a+a", "two or more different cameras"),
-    ("a+e", "no camera 'e'; the protocol has a, b, c, d"),
-    ("a+b,", "no camera ''"),
-    ("", "no camera ''"),
-    ("a + b", "no camera 'a '"),
-])
+@pytest.mark.parametrize(
+    "text, message",
+    [
+        ("a", "two or more different cameras"),
+        ("a+a", "two or more different cameras"),
+        ("a+e", "no camera 'e'; the protocol has a, b, c, d"),
+        ("a+b,", "no camera ''"),
+        ("", "no camera ''"),
+        ("a + b", "no camera 'a '"),
+    ],
+)
 def test_subsets_that_are_none(text, message):
     with pytest.raises(UsageError, match=message):
         parse_subsets(text, VIEWS)

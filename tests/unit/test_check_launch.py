@@ -5,7 +5,14 @@ import os
 import pytest
 
 from rc_hpc.parallel.cache import prepare_numba_cache
-from rc_hpc.parallel.check_launch import binding_faults, counter_faults, file_system, main, path_faults, rank_faults
+from rc_hpc.parallel.check_launch import (
+    binding_faults,
+    counter_faults,
+    file_system,
+    main,
+    path_faults,
+    rank_faults,
+)
 from rc_hpc.parallel.launch import SerialComm
 
 
@@ -17,7 +24,15 @@ def _cache_put_back():
 
 
 def rank(cpus, host="n1", asked=1, of=8, library="MPICH 5"):
-    return {"host": host, "library": library, "python": "python3", "versions": "Python 3", "cpus": cpus, "cpus_of_node": of, "cpus_asked": asked}
+    return {
+        "host": host,
+        "library": library,
+        "python": "python3",
+        "versions": "Python 3",
+        "cpus": cpus,
+        "cpus_of_node": of,
+        "cpus_asked": asked,
+    }
 
 
 def test_ranks():
@@ -28,23 +43,32 @@ def test_ranks():
     assert "MPICH 5; Open MPI 4" in text
 
 
-@pytest.mark.parametrize("ranks", [
-    [rank([0]), rank([1])],
-    [rank([0, 1]), rank([0, 1])],                        # not bound: the kernel places them
-    [rank([0]), rank([0], host="n2")],
-    [rank([0], of=1), rank([0], of=1)],                  # more ranks than the node has CPUs
-    [rank([0, 1], asked=2), rank([2, 3], asked=2)],
-])
+@pytest.mark.parametrize(
+    "ranks",
+    [
+        [rank([0]), rank([1])],
+        [rank([0, 1]), rank([0, 1])],  # not bound: the kernel places them
+        [rank([0]), rank([0], host="n2")],
+        [rank([0], of=1), rank([0], of=1)],  # more ranks than the node has CPUs
+        [rank([0, 1], asked=2), rank([2, 3], asked=2)],
+    ],
+)
 def test_good_bindings(ranks):
     assert binding_faults(ranks) == []
 
 
-@pytest.mark.parametrize("ranks, told", [
-    ([rank([0]), rank([0])], "n1: 2 rank(s) share 1 CPU(s), 2 are theirs"),
-    ([rank([0]), rank([3], host="n2"), rank([3], host="n2")], "n2: 2 rank(s) share 1 CPU(s)"),
-    ([rank([0], asked=2), rank([1], asked=2)], "n1: 2 rank(s) share 2 CPU(s), 4 are theirs"),
-    ([rank([0], asked=2), rank([1, 2, 3], asked=2)], "n1: a rank may use fewer CPUs than --cpus-per-task"),
-])
+@pytest.mark.parametrize(
+    "ranks, told",
+    [
+        ([rank([0]), rank([0])], "n1: 2 rank(s) share 1 CPU(s), 2 are theirs"),
+        ([rank([0]), rank([3], host="n2"), rank([3], host="n2")], "n2: 2 rank(s) share 1 CPU(s)"),
+        ([rank([0], asked=2), rank([1], asked=2)], "n1: 2 rank(s) share 2 CPU(s), 4 are theirs"),
+        (
+            [rank([0], asked=2), rank([1, 2, 3], asked=2)],
+            "n1: a rank may use fewer CPUs than --cpus-per-task",
+        ),
+    ],
+)
 def test_bad_bindings(ranks, told):
     [text] = binding_faults(ranks)
     assert text.startswith(told)
@@ -73,7 +97,9 @@ def test_paths(tmp_path, monkeypatch):
 def test_file_system(tmp_path):
     mounts = tmp_path / "mounts"
     home = tmp_path / "home"
-    mounts.write_text(f"disk / ext4 rw 0 0\nserver:/x {home} nfs4 rw 0 0\nscratch {home}/local xfs rw 0 0\nover {home}/local tmpfs rw 0 0\n")
+    mounts.write_text(
+        f"disk / ext4 rw 0 0\nserver:/x {home} nfs4 rw 0 0\nscratch {home}/local xfs rw 0 0\nover {home}/local tmpfs rw 0 0\n"
+    )
     assert file_system(tmp_path, mounts) == "ext4"
     assert file_system(home / "me", mounts) == "nfs4"
     assert file_system(home / "local" / "me", mounts) == "tmpfs"

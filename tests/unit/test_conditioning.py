@@ -9,7 +9,17 @@ from rc_hpc.geometry.protocol import Protocol, load_protocol
 FROZEN, OFF_AXIS = load_protocol("frozen"), load_protocol("off-axis")
 
 
-@pytest.mark.parametrize("angle, kappa", [(90, 1.0), (45, 1.8477590651), (10, 8.1131404414), (5, 16.2108370589), (1, 81.0294969084), (135, 1.8477590651)])
+@pytest.mark.parametrize(
+    "angle, kappa",
+    [
+        (90, 1.0),
+        (45, 1.8477590651),
+        (10, 8.1131404414),
+        (5, 16.2108370589),
+        (1, 81.0294969084),
+        (135, 1.8477590651),
+    ],
+)
 def test_kappa_depends_on_the_acute_angle_alone(angle, kappa):
     assert conditioning.kappa_of_angle(angle) == pytest.approx(kappa, rel=1e-9)
 
@@ -20,7 +30,9 @@ def test_parallel_views_amplify_without_bound():
     assert conditioning.gain(same, (0, 1)) == np.inf
 
 
-@pytest.mark.parametrize("protocol, largest, all_views", [(FROZEN, 2.7321, 0.6754), (OFF_AXIS, 8.4258, 0.6647)])
+@pytest.mark.parametrize(
+    "protocol, largest, all_views", [(FROZEN, 2.7321, 0.6754), (OFF_AXIS, 8.4258, 0.6647)]
+)
 def test_recorded_conditioning(protocol, largest, all_views):
     found = conditioning.distribution(protocol)
     assert found["max"] == pytest.approx(largest, abs=5e-5)
@@ -34,7 +46,9 @@ def test_recorded_conditioning(protocol, largest, all_views):
 
 def test_median_and_mean_of_the_frozen_pairs():
     found = conditioning.distribution(FROZEN)
-    assert (found["min"], found["median"], found["mean"]) == pytest.approx((1.0, 1.3280, 1.5239), abs=5e-5)
+    assert (found["min"], found["median"], found["mean"]) == pytest.approx(
+        (1.0, 1.3280, 1.5239), abs=5e-5
+    )
 
 
 @pytest.mark.parametrize("views", [(0, 1), (0, 4), (0, 1, 2, 3, 4)])
@@ -48,12 +62,16 @@ def test_covariance_is_that_of_simulated_positions(views):
     stacked = conditioning.stacked_projection(OFF_AXIS, views)
     errors = np.random.default_rng(3).standard_normal((len(stacked), 40_000))
     moved = np.linalg.lstsq(stacked, errors, rcond=None)[0]
-    assert np.cov(moved) == pytest.approx(conditioning.covariance(OFF_AXIS, views), rel=0.05, abs=0.02)
+    assert np.cov(moved) == pytest.approx(
+        conditioning.covariance(OFF_AXIS, views), rel=0.05, abs=0.02
+    )
 
 
 def test_budgets():
     kappa = conditioning.distribution(FROZEN)["max"]
-    assert conditioning.record_budget([2.45, 0.005, np.inf], 0.01, kappa) == pytest.approx([2.44 / (2 * kappa), 0.0, np.inf])
+    assert conditioning.record_budget([2.45, 0.005, np.inf], 0.01, kappa) == pytest.approx(
+        [2.44 / (2 * kappa), 0.0, np.inf]
+    )
     certain = conditioning.certain_budget(2.45, 0.01, kappa, 2)
     probable = conditioning.probable_budget(2.45, 0.01, conditioning.covariance(FROZEN, (0, 4)), 16)
     assert 0 < probable < certain == pytest.approx(2.44 / (2 * kappa * np.sqrt(2)))
@@ -66,7 +84,9 @@ def test_certain_budget_holds_for_the_worst_errors_and_not_beyond():
     errors = np.random.default_rng(0).standard_normal((20_000, 2, 2))
     errors /= np.linalg.norm(errors, axis=2, keepdims=True)  # every centroid off by exactly 1
     moved = np.linalg.lstsq(stacked, errors.reshape(-1, 4).T, rcond=None)[0]
-    reached = np.linalg.norm(moved, axis=0).max() * conditioning.certain_budget(separation, 0.0, gain, 2)
+    reached = np.linalg.norm(moved, axis=0).max() * conditioning.certain_budget(
+        separation, 0.0, gain, 2
+    )
     assert 0.95 * separation / 2 < reached <= separation / 2 * (1 + 1e-12)
 
 
@@ -74,6 +94,8 @@ def test_probable_budget_fails_no_more_often_than_it_says():
     views, n, failure = (0, 1, 2, 3, 4), 12, 0.05
     spread = conditioning.covariance(FROZEN, views)
     sigma = conditioning.probable_budget(2.0, 0.0, spread, n, failure)
-    positions = np.random.default_rng(1).multivariate_normal(np.zeros(3), sigma**2 * spread, (20_000, n))
+    positions = np.random.default_rng(1).multivariate_normal(
+        np.zeros(3), sigma**2 * spread, (20_000, n)
+    )
     failed = (np.linalg.norm(positions, axis=2) > 1.0).any(axis=1).mean()
     assert failure / 20 < failed <= failure

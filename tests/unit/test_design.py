@@ -30,7 +30,17 @@ def cells(count, seed=0, atoms=6):
     for k in range(count):
         places = np.array(np.meshgrid(*[np.arange(4)] * 3)).reshape(3, -1).T
         positions = rng.permutation(places)[:atoms] * [0.937, 1.013, 1.131]
-        found.append(PackedCell(f"cell-{k}", np.diag([3.748, 4.052, 4.524]), positions, np.repeat([3, 8], [2, atoms - 2]), 1, 1, 0.9))
+        found.append(
+            PackedCell(
+                f"cell-{k}",
+                np.diag([3.748, 4.052, 4.524]),
+                positions,
+                np.repeat([3, 8], [2, atoms - 2]),
+                1,
+                1,
+                0.9,
+            )
+        )
     return found
 
 
@@ -39,7 +49,9 @@ def twin_scores(rotations, sample, delta):
     stacked = [rotation[:, :2].T for rotation in rotations]
 
     def gain(views):
-        return np.linalg.svd(np.linalg.pinv(np.vstack([stacked[v] for v in views])), compute_uv=False).max()
+        return np.linalg.svd(
+            np.linalg.pinv(np.vstack([stacked[v] for v in views])), compute_uv=False
+        ).max()
 
     n = len(rotations)
     kappas = [naive.kappa(rotations[v], rotations[w]) for v in range(n) for w in range(v)]
@@ -48,43 +60,84 @@ def twin_scores(rotations, sample, delta):
     lengths = []
     for cell in sample:
         for subset in subsets:
-            hits += len(naive.phantoms_by_acceptance(cell.positions, cell.numbers, rotations, subset, delta)[0]) > 0
-        raw, _ = naive.phantoms_by_acceptance(cell.positions, cell.numbers, rotations, range(n), 0.5)
+            hits += (
+                len(
+                    naive.phantoms_by_acceptance(
+                        cell.positions, cell.numbers, rotations, subset, delta
+                    )[0]
+                )
+                > 0
+            )
+        raw, _ = naive.phantoms_by_acceptance(
+            cell.positions, cell.numbers, rotations, range(n), 0.5
+        )
         points += len(cases.distinct(raw.positions, raw.symbols))
-        steps = [np.array([i, j, k]) @ cell.lattice for i in range(-3, 4) for j in range(-3, 4) for k in range(-3, 4) if (i, j, k) != (0, 0, 0)]
-        shown = [[np.linalg.norm(step @ rotation[:, :2]) for step in steps] for rotation in rotations]
+        steps = [
+            np.array([i, j, k]) @ cell.lattice
+            for i in range(-3, 4)
+            for j in range(-3, 4)
+            for k in range(-3, 4)
+            if (i, j, k) != (0, 0, 0)
+        ]
+        shown = [
+            [np.linalg.norm(step @ rotation[:, :2]) for step in steps] for rotation in rotations
+        ]
         aligned += sum(min(row) < 1e-6 for row in shown)
         lengths.append(np.min(shown))
     geometric = gain(range(n)) ** 2 + 0.1 * np.mean(np.square(kappas))
-    ambiguity, rate = points / sum(len(cell.numbers) for cell in sample), hits / (len(sample) * len(subsets))
+    ambiguity, rate = (
+        points / sum(len(cell.numbers) for cell in sample),
+        hits / (len(sample) * len(subsets)),
+    )
     return {
-        "cost": geometric * (1 + ambiguity + rate), "geometric_cost": geometric, "gain": gain(range(n)),
-        "gain_one_lost": max(gain([v for v in range(n) if v != lost]) for lost in range(n)) if n > 2 else np.inf,
-        "kappa_max": max(kappas), "kappa_mean": np.mean(kappas), "ambiguity": ambiguity, "phantom_rate": rate,
-        "aligned_rate": aligned / (len(sample) * n), "screen_length": np.median(lengths),
+        "cost": geometric * (1 + ambiguity + rate),
+        "geometric_cost": geometric,
+        "gain": gain(range(n)),
+        "gain_one_lost": max(gain([v for v in range(n) if v != lost]) for lost in range(n))
+        if n > 2
+        else np.inf,
+        "kappa_max": max(kappas),
+        "kappa_mean": np.mean(kappas),
+        "ambiguity": ambiguity,
+        "phantom_rate": rate,
+        "aligned_rate": aligned / (len(sample) * n),
+        "screen_length": np.median(lengths),
     }
 
 
 @pytest.mark.parametrize("name", ["frozen", "off-axis", "two"])
 def test_scores_are_what_their_definitions_say(name):
     sample = cells(3, atoms=10)
-    protocol = Protocol("two", ("a", "b"), load_protocol("frozen").rotations[[0, 3]]) if name == "two" else load_protocol(name)
-    found, wanted = sample_scores(protocol, sample, 0.01), twin_scores(protocol.rotations, sample, 0.01)
+    protocol = (
+        Protocol("two", ("a", "b"), load_protocol("frozen").rotations[[0, 3]])
+        if name == "two"
+        else load_protocol(name)
+    )
+    found, wanted = (
+        sample_scores(protocol, sample, 0.01),
+        twin_scores(protocol.rotations, sample, 0.01),
+    )
     assert set(found) == set(camera_sets.SCORES) == set(wanted)
     assert found == pytest.approx(wanted, abs=1e-7)
     assert name != "frozen" or (found["phantom_rate"] > 0 and found["aligned_rate"] == 0.6)
     assert name != "two" or found["ambiguity"] > 0
-    assert camera_sets.geometric_cost(protocol.directions) == pytest.approx(wanted["geometric_cost"])
+    assert camera_sets.geometric_cost(protocol.directions) == pytest.approx(
+        wanted["geometric_cost"]
+    )
 
 
-@pytest.mark.parametrize("kept, views", [((), 5), (AXES, 5), (AXES[:1], 3), ((), 2), (("oblique2", "axis_b"), 4)])
+@pytest.mark.parametrize(
+    "kept, views", [((), 5), (AXES, 5), (AXES[:1], 3), ((), 2), (("oblique2", "axis_b"), 4)]
+)
 def test_exchange_keeps_the_kept_and_ends_where_no_lattice_direction_is_better(kept, views):
     found = camera_sets.exchanged(kept, views, np.random.default_rng(3))
     again = camera_sets.exchanged(kept, views, np.random.default_rng(3))
     assert np.array_equal(found.free, again.free)
-    assert not np.array_equal(found.free, camera_sets.exchanged(kept, views, np.random.default_rng(4)).free)
+    assert not np.array_equal(
+        found.free, camera_sets.exchanged(kept, views, np.random.default_rng(4)).free
+    )
     protocol = found.protocol("x")
-    assert protocol.views[:len(kept)] == kept and len(protocol.views) == views
+    assert protocol.views[: len(kept)] == kept and len(protocol.views) == views
     for v, name in enumerate(kept):
         assert np.array_equal(protocol.rotations[v], naive.ase_rotation(BUILT_IN["frozen"][name]))
     cost = camera_sets.geometric_cost(found.directions)
@@ -92,22 +145,38 @@ def test_exchange_keeps_the_kept_and_ends_where_no_lattice_direction_is_better(k
     random /= np.linalg.norm(random, axis=-1, keepdims=True)
     fixed = np.broadcast_to(camera_sets.kept_directions(kept), (200, len(kept), 3))
     assert cost <= camera_sets.geometric_cost(np.concatenate((fixed, random), axis=1)).min() * 1.02
-    if views == 5:  # five free lines reach the bound sqrt(3 / 10) of the gain within the lattice's spacing
+    if (
+        views == 5
+    ):  # five free lines reach the bound sqrt(3 / 10) of the gain within the lattice's spacing
         assert camera_sets.geometric_scores(protocol)["gain"] < (0.6 if kept else 0.56)
 
 
 def test_search_is_the_same_for_a_seed_lowers_the_cost_and_finds_different_sets():
     sample = cells(2)
-    first, second = (search(sample, 4, ("axis_c",), 0.01, 7, starts=4, shortlist=2) for _ in range(2))
+    first, second = (
+        search(sample, 4, ("axis_c",), 0.01, 7, starts=4, shortlist=2) for _ in range(2)
+    )
     assert [one.scores for one in first] == [one.scores for one in second]
-    assert all(np.array_equal(a.cameras.free, b.cameras.free) for a, b in zip(first, second, strict=True))
-    assert [one.scores for one in first] != [one.scores for one in search(sample, 4, ("axis_c",), 0.01, 8, starts=4, shortlist=2)]
+    assert all(
+        np.array_equal(a.cameras.free, b.cameras.free) for a, b in zip(first, second, strict=True)
+    )
+    assert [one.scores for one in first] != [
+        one.scores for one in search(sample, 4, ("axis_c",), 0.01, 8, starts=4, shortlist=2)
+    ]
     costs = [one.scores["cost"] for one in first]
     assert costs == sorted(costs)
     starts = [
-        sample_scores(camera_sets.exchanged(("axis_c",), 4, np.random.default_rng((7, k))).protocol("s"), sample, 0.01)["cost"] for k in range(4)]
+        sample_scores(
+            camera_sets.exchanged(("axis_c",), 4, np.random.default_rng((7, k))).protocol("s"),
+            sample,
+            0.01,
+        )["cost"]
+        for k in range(4)
+    ]
     assert costs[0] < min(starts)
-    assert not any(camera_sets.alike(a.cameras, b.cameras) for k, a in enumerate(first) for b in first[:k])
+    assert not any(
+        camera_sets.alike(a.cameras, b.cameras) for k, a in enumerate(first) for b in first[:k]
+    )
     for one in first:
         assert one.cameras.kept == ("axis_c",)
         assert one.scores == sample_scores(one.cameras.protocol("again"), sample, 0.01)
@@ -127,7 +196,15 @@ def split(n=60, held_out=0.3, training=20, sample=8, seed=0, order=None, **more)
     order = np.arange(n) if order is None else order
     ids, formulas = [f"id-{k}" for k in order], [f"formula-{k // 2}" for k in order]
     usable, atoms = np.array(order) % 10 != 0, np.where(np.array(order) % 7 == 0, 300, 20)
-    return dict(zip(ids, split_sides(ids, formulas, usable, atoms, held_out, training, sample, 200, seed, **more), strict=True)), dict(zip(ids, formulas, strict=True))
+    return dict(
+        zip(
+            ids,
+            split_sides(
+                ids, formulas, usable, atoms, held_out, training, sample, 200, seed, **more
+            ),
+            strict=True,
+        )
+    ), dict(zip(ids, formulas, strict=True))
 
 
 @pytest.mark.parametrize("held_out", [0.3, frozenset({"id-4", "id-9", "id-10"})])
@@ -135,7 +212,9 @@ def test_no_composition_is_on_both_sides(held_out):
     sides, formulas = split(held_out=held_out)
     out = {id for id, side in sides.items() if side == Side.held_out}
     seen = {id for id, side in sides.items() if side in (Side.training, Side.searched)}
-    assert out and len(seen) == 20 and not {formulas[id] for id in out} & {formulas[id] for id in seen}
+    assert (
+        out and len(seen) == 20 and not {formulas[id] for id in out} & {formulas[id] for id in seen}
+    )
     assert isinstance(held_out, float) or out == {"id-4", "id-9"}  # id-10 is not usable
     assert all(int(id[3:]) % 10 for id in out | seen)
     searched = {int(id[3:]) for id, side in sides.items() if side == Side.searched}
@@ -148,7 +227,9 @@ def test_split_follows_ids_and_seed_not_order():
     assert split(seed=1)[0] != sides
 
 
-@pytest.mark.parametrize("held_out, message", [(frozenset({"id-0"}), "held out"), (0.999, "for the search")])
+@pytest.mark.parametrize(
+    "held_out, message", [(frozenset({"id-0"}), "held out"), (0.999, "for the search")]
+)
 def test_empty_sides_are_told(held_out, message):
     with pytest.raises(UsageError, match=message):
         split(held_out=held_out)
@@ -156,11 +237,20 @@ def test_empty_sides_are_told(held_out, message):
 
 def made(training, held_out, n_found=2):
     """Design of two sets found and two beside, by what of (structure, protocol, sigma, seed) is right."""
-    protocols = tuple(Protocol(f"p{k}", ("a", "b"), load_protocol("frozen").rotations[:2]) for k in range(4))
+    protocols = tuple(
+        Protocol(f"p{k}", ("a", "b"), load_protocol("frozen").rotations[:2]) for k in range(4)
+    )
     sides = [
-        {"correct": correct, "largest_error": np.zeros(correct.shape), "phantom_subsets": np.ones((len(correct), 4, 1), int),
-         "n_phantoms": np.full((len(correct), 4, 1), 3), "n_aligned": np.zeros((len(correct), 4)), "screen_length": np.ones((len(correct), 4))}
-        for correct in (training, held_out)]
+        {
+            "correct": correct,
+            "largest_error": np.zeros(correct.shape),
+            "phantom_subsets": np.ones((len(correct), 4, 1), int),
+            "n_phantoms": np.full((len(correct), 4, 1), 3),
+            "n_aligned": np.zeros((len(correct), 4)),
+            "screen_length": np.ones((len(correct), 4)),
+        }
+        for correct in (training, held_out)
+    ]
     scores = tuple({name: 1.0 + k for name in camera_sets.SCORES} for k in range(4))
     return comparison.Design(protocols, scores, n_found, np.array([0.0, 0.1, 0.2]), *sides)
 
@@ -173,7 +263,12 @@ def test_training_structures_alone_choose():
     training[:, 2:] = True  # nor can a set beside be chosen
     held_out[:, 1] = False
     design = made(training, held_out)
-    assert design.best == 1 and [design.role(p) for p in range(4)] == ["found", "best", "beside", "beside"]
+    assert design.best == 1 and [design.role(p) for p in range(4)] == [
+        "found",
+        "best",
+        "beside",
+        "beside",
+    ]
     training[:, 0, 1:] = True
     assert made(training, held_out).best == 0  # of equals the cheaper
 
@@ -188,8 +283,15 @@ def test_verdict_counts_what_its_definition_says():
         p = int(row["beside"][1])
         best, other = (held_out[:, q, 1:].sum(axis=(1, 2)) for q in (design.best, p))
         assert (row["n"], row["better"], row["worse"]) == (80, sum(best > other), sum(best < other))
-        assert row["best_R1"] == pytest.approx(best.sum() / (80 * 4)) and row["beside_R1"] == pytest.approx(other.sum() / (80 * 4))
+        assert row["best_R1"] == pytest.approx(best.sum() / (80 * 4)) and row[
+            "beside_R1"
+        ] == pytest.approx(other.sum() / (80 * 4))
     assert frame["verdict"][0] == "the best set beats it" and frame["p"][0] < 1e-6
     swapped = made(held_out[:10], held_out[:, [2, 2, 0, 2]])
-    assert comparison.verdict(swapped)["verdict"].tolist() == ["the best set loses to it", "the best set is not told apart from it"]
-    assert comparison.phantoms(design)[["subsets", "with_phantom", "phantoms"]].drop_duplicates().values.tolist() == [[1, 80, 240]]
+    assert comparison.verdict(swapped)["verdict"].tolist() == [
+        "the best set loses to it",
+        "the best set is not told apart from it",
+    ]
+    assert comparison.phantoms(design)[
+        ["subsets", "with_phantom", "phantoms"]
+    ].drop_duplicates().values.tolist() == [[1, 80, 240]]

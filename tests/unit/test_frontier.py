@@ -25,15 +25,23 @@ LABELS = ("crystal_system", "bravais", "point_group", "space_group")
 
 
 def options_of(kind, protocol=FROZEN, subsets="all", **more):
-    return kind({"name": protocol.name, **protocol.identity()}, parse_subsets(subsets, protocol.views), **more)
+    return kind(
+        {"name": protocol.name, **protocol.identity()},
+        parse_subsets(subsets, protocol.views),
+        **more,
+    )
 
 
 def packed(lattice, frac, numbers, id_="x"):
     drawn = conventional_cell(lattice, frac, numbers)
     label, _ = label_cell(lattice, frac, numbers)
-    again, _ = label_cell(drawn.lattice, drawn.positions @ np.linalg.inv(drawn.lattice), drawn.numbers)
+    again, _ = label_cell(
+        drawn.lattice, drawn.positions @ np.linalg.inv(drawn.lattice), drawn.numbers
+    )
     separation = min_distances(drawn.lattice, drawn.positions, drawn.numbers)[0]
-    return PackedCell(id_, drawn.lattice, drawn.positions, drawn.numbers, label.number, again.number, separation)
+    return PackedCell(
+        id_, drawn.lattice, drawn.positions, drawn.numbers, label.number, again.number, separation
+    )
 
 
 @pytest.fixture(scope="module")
@@ -49,28 +57,67 @@ def crystals():
 def test_every_point_is_the_census_there(crystals, tiling):
     protocol = load_protocol("frozen", tiling)
     subsets = "axis_a+axis_b,axis_a+axis_c+oblique2,axis_a+axis_b+axis_c+body_diagonal+oblique2"
-    oracle = FrontierOracle(protocol, options_of(
-        FrontierOptions, protocol, subsets, deltas=DELTAS, enumerations=ENUMERATIONS, rules=MERGE_RULES))
+    oracle = FrontierOracle(
+        protocol,
+        options_of(
+            FrontierOptions,
+            protocol,
+            subsets,
+            deltas=DELTAS,
+            enumerations=ENUMERATIONS,
+            rules=MERGE_RULES,
+        ),
+    )
     differing = 0
     for crystal in crystals:
         fields, children = oracle.run(crystal)
         assert fields["frontier/n_recovered"].shape == (10, len(DELTAS), 3)
         for r, (enumeration, rule) in enumerate(oracle.options.readings):
             for d, delta in enumerate(DELTAS):
-                census = CensusOracle(protocol, options_of(CensusOptions, protocol, subsets, delta=delta, enumeration=enumeration, merge=rule))
+                census = CensusOracle(
+                    protocol,
+                    options_of(
+                        CensusOptions,
+                        protocol,
+                        subsets,
+                        delta=delta,
+                        enumeration=enumeration,
+                        merge=rule,
+                    ),
+                )
                 wanted, _ = census.run(crystal)
                 where = f"{crystal.id} {enumeration} {rule} {delta}"
                 for name in ("n_recovered", "point_error"):
-                    np.testing.assert_allclose(fields[f"frontier/{name}"][r, d], wanted[f"cells/{name}"], atol=1e-9, err_msg=where)
-                for name in ("space_group", "label_status", *(f"correct_{label}" for label in LABELS)):
-                    np.testing.assert_array_equal(fields[f"frontier/{name}"][r, d, 0], wanted[f"cells/{name}"], err_msg=where)
-                np.testing.assert_array_equal(fields["frontier/certified"][d], wanted["cells/certified"], err_msg=where)
+                    np.testing.assert_allclose(
+                        fields[f"frontier/{name}"][r, d],
+                        wanted[f"cells/{name}"],
+                        atol=1e-9,
+                        err_msg=where,
+                    )
+                for name in (
+                    "space_group",
+                    "label_status",
+                    *(f"correct_{label}" for label in LABELS),
+                ):
+                    np.testing.assert_array_equal(
+                        fields[f"frontier/{name}"][r, d, 0], wanted[f"cells/{name}"], err_msg=where
+                    )
+                np.testing.assert_array_equal(
+                    fields["frontier/certified"][d], wanted["cells/certified"], err_msg=where
+                )
                 differing += np.sum(wanted["cells/reconstruction"] != 0)
         for name in ("phantom_delta", "phantom_delta_exact"):
-            np.testing.assert_allclose(fields[f"frontier/{name}"], wanted[f"cells/{name}"], atol=1e-12)
+            np.testing.assert_allclose(
+                fields[f"frontier/{name}"], wanted[f"cells/{name}"], atol=1e-12
+            )
         assert fields["structures/delta_max"] == wanted["structures/delta_max"]
         profile = children["profile"]
-        firsts = [profile["delta_from"][(profile["subset"] == k) & (profile["kind"] == 0)].min(initial=np.inf) for k in range(3)]
+        firsts = [
+            profile["delta_from"][(profile["subset"] == k) & (profile["kind"] == 0)].min(
+                initial=np.inf
+            )
+            for k in range(3)
+        ]
         np.testing.assert_array_equal(firsts, fields["frontier/phantom_delta"])
     assert differing > 50, "the crystals are too easy"
 
@@ -78,7 +125,9 @@ def test_every_point_is_the_census_there(crystals, tiling):
 def test_the_default_rule_labels_each_reconstruction_once(crystals, monkeypatch):
     calls = []
     label = labelling.label_points
-    monkeypatch.setattr(labelling, "label_points", lambda *args: calls.append(args[2:4]) or label(*args))
+    monkeypatch.setattr(
+        labelling, "label_points", lambda *args: calls.append(args[2:4]) or label(*args)
+    )
     deltas = tuple(np.geomspace(0.001, 0.5, 20).tolist())
     for crystal in crystals:
         calls.clear()
@@ -96,13 +145,19 @@ def test_symprec_is_an_axis_and_the_truth_stays(crystals):
     frac = off.positions @ np.linalg.inv(off.lattice)
     wanted = [label_cell(off.lattice, frac, off.numbers, symprec)[0].number for symprec in symprecs]
     assert fields["frontier/space_group"][0, 0, :, 0].tolist() == wanted
-    assert fields["frontier/correct_space_group"][0, 0, :, 0].tolist() == [group == off.space_group for group in wanted]
+    assert fields["frontier/correct_space_group"][0, 0, :, 0].tolist() == [
+        group == off.space_group for group in wanted
+    ]
     assert len(set(wanted)) > 1, "the crystal is too stable for this test"
 
 
 def test_labels_are_shared_by_equal_sets_and_by_order_where_it_counts():
     rng = np.random.default_rng(1)
-    kinds, numbers, where = np.array([8, 22]), np.array([8, 8, 8, 22, 22]), rng.uniform(0, 3, (5, 3))
+    kinds, numbers, where = (
+        np.array([8, 22]),
+        np.array([8, 8, 8, 22, 22]),
+        rng.uniform(0, 3, (5, 3)),
+    )
     turned = np.array([2, 0, 1, 4, 3])
     for ordered, wanted in ((False, 2), (True, 3)):
         table = labelling.LabelTable(4 * np.eye(3), (0.01, 0.1), 5.0, ordered)
@@ -116,19 +171,22 @@ def test_labels_are_shared_by_equal_sets_and_by_order_where_it_counts():
     assert groups.tolist() == [0, 0] and outcomes.tolist() == [labelling.NO_ATOMS] * 2
 
 
-@pytest.mark.parametrize("more, message", [
-    ({"deltas": ()}, "--deltas must be"),
-    ({"deltas": (0.1, 0.01)}, "ascending"),
-    ({"deltas": (0.1, 0.1)}, "different"),
-    ({"deltas": (-0.1,)}, "positive"),
-    ({"deltas": (1e-12,)}, "numerical zero"),
-    ({"deltas": (0.6,)}, "--delta-max"),
-    ({"deltas": (0.1,), "symprecs": ()}, "--symprecs"),
-    ({"deltas": (0.1,), "rules": ("best",)}, "--rules"),
-    ({"deltas": (0.1,), "rules": ()}, "--rules"),
-    ({"deltas": (0.1,), "enumerations": ("anchor", "anchor")}, "--enumerations"),
-    ({"deltas": (0.1,), "truth": "mine"}, "--truth"),
-])
+@pytest.mark.parametrize(
+    "more, message",
+    [
+        ({"deltas": ()}, "--deltas must be"),
+        ({"deltas": (0.1, 0.01)}, "ascending"),
+        ({"deltas": (0.1, 0.1)}, "different"),
+        ({"deltas": (-0.1,)}, "positive"),
+        ({"deltas": (1e-12,)}, "numerical zero"),
+        ({"deltas": (0.6,)}, "--delta-max"),
+        ({"deltas": (0.1,), "symprecs": ()}, "--symprecs"),
+        ({"deltas": (0.1,), "rules": ("best",)}, "--rules"),
+        ({"deltas": (0.1,), "rules": ()}, "--rules"),
+        ({"deltas": (0.1,), "enumerations": ("anchor", "anchor")}, "--enumerations"),
+        ({"deltas": (0.1,), "truth": "mine"}, "--truth"),
+    ],
+)
 def test_options_that_cannot_be_are_refused(more, message):
     with pytest.raises(UsageError, match=message):
         options_of(FrontierOptions, **more)

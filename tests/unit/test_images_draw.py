@@ -30,14 +30,20 @@ TWELVE = prototypes(12)
 def ase_order(scene, view):
     """The order in which ASE paints: its depths, and numpy's argsort."""
     atoms = Atoms(scene.numbers, positions=scene.positions, cell=scene.cell)
-    return PlottingVariables(atoms, rotation=view.rotation, scale=1, radii=scene.radii_factor).positions[:, 2].argsort()
+    return (
+        PlottingVariables(atoms, rotation=view.rotation, scale=1, radii=scene.radii_factor)
+        .positions[:, 2]
+        .argsort()
+    )
 
 
 def painted(view, item, points):
     """Whether the paint of a disc or dash may reach points, px (k, 2)."""
     n = len(view.radii)
     if item < n:
-        return np.linalg.norm(points - view.centres[item], axis=1) < view.radii[item] + DISC_REACH_PX
+        return (
+            np.linalg.norm(points - view.centres[item], axis=1) < view.radii[item] + DISC_REACH_PX
+        )
     half, away = view.half_dashes[item - n], points - view.dashes[item - n]
     along = np.clip(away @ half / max(half @ half, 1e-30), -1, 1)
     return np.linalg.norm(away - along[:, None] * half, axis=1) < DASH_REACH_PX
@@ -64,7 +70,11 @@ def test_fast_is_ase(number):
 def test_there_are_ties_and_pictures_without():
     fast, ase = FastRenderer(), AseRenderer()
     scene = build_scene(*triclinic())
-    free = [view for view in (project(scene, rotation) for rotation in FROZEN.rotations) if not len(tied_pairs(scene, view))]
+    free = [
+        view
+        for view in (project(scene, rotation) for rotation in FROZEN.rotations)
+        if not len(tied_pairs(scene, view))
+    ]
     assert free
     np.testing.assert_array_equal(fast.draw(scene, free[0]), ase.draw(scene, free[0]))
     scene = build_scene(*rock_salt(), radii_factor=1.2)
@@ -89,7 +99,10 @@ def test_reference_is_what_plot_atoms_and_savefig_give():
     lattice, numbers, positions = triclinic()
     atoms = Atoms(numbers, positions=positions, cell=lattice, pbc=True).repeat((2, 2, 2))
     scene = build_scene(lattice, numbers, positions)
-    for text, rotation in (("0x,-90y,0z", FROZEN.rotations[0]), ("-60x,-30y,-15z", FROZEN.rotations[3])):
+    for text, rotation in (
+        ("0x,-90y,0z", FROZEN.rotations[0]),
+        ("-60x,-30y,-15z", FROZEN.rotations[3]),
+    ):
         figure, axes = pyplot.subplots(figsize=(7.68, 7.68), dpi=100)
         figure.subplots_adjust(0, 0, 1, 1)
         plot_atoms(atoms, axes, rotation=text, radii=0.5, show_unit_cell=2)
@@ -105,7 +118,14 @@ def test_a_users_style_changes_no_picture():
     scene = build_scene(*triclinic())
     view = project(scene, FROZEN.rotations[4], 200)
     plain = AseRenderer(200).draw(scene, view), FastRenderer(200).draw(scene, view)
-    with matplotlib.rc_context({"patch.linewidth": 4.0, "patch.antialiased": False, "figure.facecolor": "red", "path.snap": False}):
+    with matplotlib.rc_context(
+        {
+            "patch.linewidth": 4.0,
+            "patch.antialiased": False,
+            "figure.facecolor": "red",
+            "path.snap": False,
+        }
+    ):
         styled = AseRenderer(200).draw(scene, view), FastRenderer(200).draw(scene, view)
     np.testing.assert_array_equal(styled[0], plain[0])
     np.testing.assert_array_equal(styled[1], plain[1])
@@ -117,7 +137,10 @@ def test_noise_in_the_positions_changes_no_picture(cell):
     fast, rng = FastRenderer(384), np.random.default_rng(0)
     moved = positions + rng.uniform(-1, 1, np.shape(positions)) * 1e-12
     for rotation in FROZEN.rotations:
-        pictures = [fast.draw(scene, project(scene, rotation, 384)) for scene in (build_scene(lattice, numbers, p) for p in (positions, moved))]
+        pictures = [
+            fast.draw(scene, project(scene, rotation, 384))
+            for scene in (build_scene(lattice, numbers, p) for p in (positions, moved))
+        ]
         np.testing.assert_array_equal(*pictures)
 
 
@@ -131,8 +154,13 @@ def test_disc_centres_have_the_colour_of_what_lies_on_top(number):
         pixels = FastRenderer().draw(scene, view)
         order = [item for item in paint_order(view.depth) if item < n or not scene.hidden[item - n]]
         for centre in view.centres:
-            top = next((item for item in reversed(order) if painted(view, item, centre[None])[0]), None)
-            if top >= n or np.linalg.norm(centre - view.centres[top]) > view.radii[top] - DISC_REACH_PX:
+            top = next(
+                (item for item in reversed(order) if painted(view, item, centre[None])[0]), None
+            )
+            if (
+                top >= n
+                or np.linalg.norm(centre - view.centres[top]) > view.radii[top] - DISC_REACH_PX
+            ):
                 continue  # a line is near
             colour = np.round(jmol_colors[scene.numbers[top]] * 255)
             found = pixels[int(np.floor(centre[1])), int(np.floor(centre[0]))]
@@ -143,13 +171,17 @@ def test_disc_centres_have_the_colour_of_what_lies_on_top(number):
 
 def options(**changed):
     protocol = load_protocol("frozen", (2, 2, 2))
-    return protocol, RenderOptions({"name": "frozen", **protocol.identity()}, "C1", **({"size": 64} | changed))
+    return protocol, RenderOptions(
+        {"name": "frozen", **protocol.identity()}, "C1", **({"size": 64} | changed)
+    )
 
 
 def test_wide_structures_are_left_to_ase(monkeypatch):
     protocol, asked = options(compare=True)
     lattice, numbers, positions = rock_salt()
-    assert {p.renderer for p in Drawing(protocol, asked).draw("x", lattice, numbers, positions)} == {"fast"}
+    assert {
+        p.renderer for p in Drawing(protocol, asked).draw("x", lattice, numbers, positions)
+    } == {"fast"}
     monkeypatch.setattr(draw_module, "ASE_WIDTH", 5.0)
     pictures = Drawing(protocol, asked).draw("x", lattice, numbers, positions)
     assert {p.renderer for p in pictures} == {"ase"}
@@ -157,14 +189,26 @@ def test_wide_structures_are_left_to_ase(monkeypatch):
 
 
 def test_geometry_holds_where_ase_rescales():
-    lattice, numbers, positions = np.diag([520.0, 3, 3]), [26, 79], [[50.0, 1.5, 1.5], [300, 1.5, 1.5]]
+    lattice, numbers, positions = (
+        np.diag([520.0, 3, 3]),
+        [26, 79],
+        [[50.0, 1.5, 1.5], [300, 1.5, 1.5]],
+    )
     scene = build_scene(lattice, numbers, positions, (1, 1, 1), 4.0)
     view = project(scene, FROZEN.rotations[2])
     atoms = Atoms(numbers, positions=positions, cell=lattice)
-    assert view.width > draw_module.ASE_WIDTH and PlottingVariables(atoms, scale=1, radii=4.0).scale < 1
+    assert (
+        view.width > draw_module.ASE_WIDTH
+        and PlottingVariables(atoms, scale=1, radii=4.0).scale < 1
+    )
     pixels = AseRenderer().draw(scene, view)
     for number, centre in zip(numbers, view.centres, strict=True):
-        assert np.abs(pixels[int(centre[1]), int(centre[0])] - np.round(jmol_colors[number] * 255)).max() <= 1
+        assert (
+            np.abs(
+                pixels[int(centre[1]), int(centre[0])] - np.round(jmol_colors[number] * 255)
+            ).max()
+            <= 1
+        )
 
 
 def test_comparison_counts_the_pixels():
@@ -174,7 +218,10 @@ def test_comparison_counts_the_pixels():
     for picture in pictures:
         pixels = np.asarray(Image.open(io.BytesIO(picture.png))).astype(int)
         apart = np.abs(pixels - ase.draw(picture.scene, picture.view)).max(axis=2)
-        assert (picture.pixels_not_ase, picture.largest_not_ase) == (np.count_nonzero(apart), apart.max())
+        assert (picture.pixels_not_ase, picture.largest_not_ase) == (
+            np.count_nonzero(apart),
+            apart.max(),
+        )
         if picture.tied_pairs == 0:
             assert picture.pixels_not_ase == 0
     protocol, asked = options()
@@ -184,8 +231,8 @@ def test_comparison_counts_the_pixels():
 def chunks(png):
     kinds, at = [], 8
     while at < len(png):
-        length = int.from_bytes(png[at:at + 4])
-        kinds.append(png[at + 4:at + 8])
+        length = int.from_bytes(png[at : at + 4])
+        kinds.append(png[at + 4 : at + 8])
         at += 12 + length
     return kinds
 
@@ -203,7 +250,11 @@ def test_png_holds_the_picture_and_nothing_else():
 
 def test_names_tell_neither_structure_nor_camera():
     views = FROZEN.views
-    names = {(id_, view): picture_name("", id_, view) for id_ in (f"mp-{i}" for i in range(300)) for view in views}
+    names = {
+        (id_, view): picture_name("", id_, view)
+        for id_ in (f"mp-{i}" for i in range(300))
+        for view in views
+    }
     assert len(set(names.values())) == len(names)
     assert all(PICTURE_NAME.fullmatch(name) for name in names.values())
     # Each camera comes at each place among a structure's five names about equally often.

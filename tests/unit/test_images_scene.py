@@ -20,7 +20,9 @@ def ase_view(cell, tiling, rotation, factor=0.5):
     """ASE's own tiling and its plotting variables."""
     lattice, numbers, positions = cell
     atoms = Atoms(numbers, positions=positions, cell=lattice, pbc=True).repeat(tiling)
-    return atoms, PlottingVariables(atoms, rotation=rotation, scale=1, radii=factor, show_unit_cell=2)
+    return atoms, PlottingVariables(
+        atoms, rotation=rotation, scale=1, radii=factor, show_unit_cell=2
+    )
 
 
 @pytest.mark.parametrize("tiling", [(2, 2, 2), (1, 1, 1), (1, 3, 2)])
@@ -47,12 +49,18 @@ def test_view_is_ases(cell, camera):
     u = (ase.positions[:, 0] + (side - ase.w) / 2) / side * size
     v = size - (ase.positions[:, 1] + (side - ase.h) / 2) / side * size
     n = len(scene.numbers)
-    np.testing.assert_allclose(np.concatenate((view.centres, view.dashes)), np.column_stack((u, v)), atol=1e-9)
+    np.testing.assert_allclose(
+        np.concatenate((view.centres, view.dashes)), np.column_stack((u, v)), atol=1e-9
+    )
     np.testing.assert_allclose(view.radii, ase.d[:n] / 2 * size / side, rtol=1e-13)
     np.testing.assert_array_equal(view.depth - ase.offset[2], ase.positions[:, 2])
     np.testing.assert_array_equal(scene.hidden, ase.T == -1)
     assert scene.hidden.any() or cell is CELLS[1]
-    halves = ase.D[[0, 1, 2]][np.repeat(np.arange(3), [4 * max(2, int(np.linalg.norm(edge) / 0.3)) for edge in scene.cell])]
+    halves = ase.D[[0, 1, 2]][
+        np.repeat(
+            np.arange(3), [4 * max(2, int(np.linalg.norm(edge) / 0.3)) for edge in scene.cell]
+        )
+    ]
     np.testing.assert_allclose(view.half_dashes * (1, -1) * side / size, halves, atol=1e-12)
 
 
@@ -63,7 +71,10 @@ def test_origin_and_scale_project_any_position():
         screen = scene.positions @ rotation
         expected = view.origin + view.px_per_angstrom * screen[:, :2] * (1, -1)
         np.testing.assert_allclose(view.centres, expected, atol=1e-9)
-        np.testing.assert_array_equal(view.depth[:len(screen)], (np.concatenate((scene.positions, scene.dashes)) @ rotation)[:len(screen), 2])
+        np.testing.assert_array_equal(
+            view.depth[: len(screen)],
+            (np.concatenate((scene.positions, scene.dashes)) @ rotation)[: len(screen), 2],
+        )
 
 
 @pytest.mark.parametrize("cell", CELLS, ids=["cubic", "triclinic"])
@@ -99,10 +110,23 @@ def test_noise_has_no_say_in_the_order():
 
 
 def test_conventions_have_the_published_values():
-    assert CONVENTIONS["C1"].tiling == CONVENTIONS["C3"].tiling == CONVENTIONS["C4"].tiling == (2, 2, 2)
+    assert (
+        CONVENTIONS["C1"].tiling
+        == CONVENTIONS["C3"].tiling
+        == CONVENTIONS["C4"].tiling
+        == (2, 2, 2)
+    )
     assert CONVENTIONS["C2"].tiling == CONVENTIONS["C5"].tiling == (1, 1, 1)
-    assert [CONVENTIONS[name].radii_factor for name in ("C1", "C2", "C3", "C4", "C5")] == [0.5, 0.5, 0.22, 0.5, 0.22]
-    assert [name for name, convention in CONVENTIONS.items() if convention.protocol == "off-axis"] == ["C4"]
+    assert [CONVENTIONS[name].radii_factor for name in ("C1", "C2", "C3", "C4", "C5")] == [
+        0.5,
+        0.5,
+        0.22,
+        0.5,
+        0.22,
+    ]
+    assert [
+        name for name, convention in CONVENTIONS.items() if convention.protocol == "off-axis"
+    ] == ["C4"]
     for name, convention in CONVENTIONS.items():
         assert name_of(convention.protocol, convention.tiling, convention.radii_factor) == name
     assert name_of("frozen", (2, 2, 2), 0.3) == CUSTOM
@@ -114,7 +138,11 @@ def overlapping_pair_by_pair(centres, radii, numbers, same):
     found = [False] * n
     for i, j in itertools.permutations(range(n), 2):
         apart = float(np.hypot(*(centres[i] - centres[j])))
-        if numbers[i] == numbers[j] and apart < radii[i] + radii[j] and not (same is not None and apart <= same):
+        if (
+            numbers[i] == numbers[j]
+            and apart < radii[i] + radii[j]
+            and not (same is not None and apart <= same)
+        ):
             found[i] = True
     return found
 
@@ -146,8 +174,12 @@ def overlaps(shared, eval_ids):
     from rc_hpc.structures.sources import iter_items
     from rc_hpc.symmetry.conventional import conventional_cell
 
-    items = {item.id: item for item in iter_items([str(shared / "data" / "e3" / "structures.json")])}
-    expected = json.loads((shared / "expected" / "geometry.json").read_text())["conventions"]["overlap_statistic"]
+    items = {
+        item.id: item for item in iter_items([str(shared / "data" / "e3" / "structures.json")])
+    }
+    expected = json.loads((shared / "expected" / "geometry.json").read_text())["conventions"][
+        "overlap_statistic"
+    ]
 
     def compute(ids):
         rows = []
@@ -156,7 +188,16 @@ def overlaps(shared, eval_ids):
             cell = conventional_cell(structure.lattice, structure.frac, structure.numbers)
             scene = build_scene(cell.lattice, cell.numbers, cell.positions)
             views = [project(scene, rotation) for rotation in FROZEN.rotations]
-            rows.append((scene, views, [overlap_fraction(views, scene.numbers, coincident) for coincident in (True, False)]))
+            rows.append(
+                (
+                    scene,
+                    views,
+                    [
+                        overlap_fraction(views, scene.numbers, coincident)
+                        for coincident in (True, False)
+                    ],
+                )
+            )
         return rows
 
     return compute, expected
@@ -167,7 +208,17 @@ def test_overlap_of_some_released_structures(overlaps, eval_ids):
     compute, _ = overlaps
     for scene, views, (with_all, without) in compute(eval_ids[7::45]):
         naive = [
-            np.mean([overlapping_pair_by_pair(view.centres, view.radii, scene.numbers, same and same * view.px_per_angstrom) for view in views])
+            np.mean(
+                [
+                    overlapping_pair_by_pair(
+                        view.centres,
+                        view.radii,
+                        scene.numbers,
+                        same and same * view.px_per_angstrom,
+                    )
+                    for view in views
+                ]
+            )
             for same in (None, 1e-6)
         ]
         assert (with_all, without) == pytest.approx(naive)

@@ -28,7 +28,9 @@ COORDINATES = st.sampled_from([-1.0, -0.5, 0.0, 0.25, 0.5, 1.0]) | st.floats(-2,
 
 def clouds(dimension, max_size=40):
     """Points (n, dimension) with many equal coordinates."""
-    return st.integers(0, max_size).flatmap(lambda n: arrays(float, (n, dimension), elements=COORDINATES))
+    return st.integers(0, max_size).flatmap(
+        lambda n: arrays(float, (n, dimension), elements=COORDINATES)
+    )
 
 
 def ranges(draw, n):
@@ -51,7 +53,9 @@ def test_stable_order(values):
 def test_lower_bound(heights, value, data):
     low = data.draw(st.integers(0, heights.size))
     high = data.draw(st.integers(low, heights.size))
-    assert search.lower_bound(heights, low, high, value) == low + np.searchsorted(heights[low:high], value)
+    assert search.lower_bound(heights, low, high, value) == low + np.searchsorted(
+        heights[low:high], value
+    )
 
 
 def sorted_plane(points):
@@ -61,7 +65,12 @@ def sorted_plane(points):
 
 
 @few
-@given(clouds(2), st.tuples(COORDINATES, COORDINATES), st.sampled_from([0.01, 0.25, 0.5, 1.0, 9.0]), st.data())
+@given(
+    clouds(2),
+    st.tuples(COORDINATES, COORDINATES),
+    st.sampled_from([0.01, 0.25, 0.5, 1.0, 9.0]),
+    st.data(),
+)
 def test_nearest_point_of_a_view(points, spot, bound, data):
     points, heights = sorted_plane(points)
     low = data.draw(st.integers(0, len(points)))
@@ -87,7 +96,9 @@ def test_a_point_at_the_bound_is_found_whatever_the_bound_is(radius, angle, ulps
     bound = distance
     for _ in range(abs(ulps)):
         bound = np.nextafter(bound, np.inf if ulps > 0 else 0)
-    assert search.nearest2(heights, points, 0, 1, x, y, bound) == ((0, distance) if ulps >= 0 else (-1, np.inf))
+    assert search.nearest2(heights, points, 0, 1, x, y, bound) == (
+        (0, distance) if ulps >= 0 else (-1, np.inf)
+    )
 
 
 @few
@@ -96,7 +107,9 @@ def test_nearest_point_in_space(points, spot):
     starts = np.array([0, len(points)])
     ordered, heights, _ = search.sort_in_space(points, starts)
     away = np.linalg.norm(points - spot, axis=1).min(initial=np.inf)
-    assert search.nearest3(heights, ordered, 0, len(points), *spot) == pytest.approx(away, abs=1e-12)
+    assert search.nearest3(heights, ordered, 0, len(points), *spot) == pytest.approx(
+        away, abs=1e-12
+    )
 
 
 @few
@@ -116,10 +129,19 @@ def test_sorting_in_space(points, data):
 def test_worst_partner(points, data):
     points = np.unique(np.round(points, 2), axis=0)
     starts = ranges(data.draw, len(points))
-    moves = data.draw(arrays(float, points.shape, elements=st.sampled_from([0.0, 1e-9, -2e-9, 6e-9, 2e-8])))
-    shuffled = np.concatenate([low + np.random.default_rng(0).permutation(high - low)
-                               for low, high in zip(starts, starts[1:])]).astype(int)
-    a, b = (search.sort_in_space(np.ascontiguousarray(p), starts)[:2] for p in (points, (points + moves)[shuffled]))
+    moves = data.draw(
+        arrays(float, points.shape, elements=st.sampled_from([0.0, 1e-9, -2e-9, 6e-9, 2e-8]))
+    )
+    shuffled = np.concatenate(
+        [
+            low + np.random.default_rng(0).permutation(high - low)
+            for low, high in zip(starts, starts[1:])
+        ]
+    ).astype(int)
+    a, b = (
+        search.sort_in_space(np.ascontiguousarray(p), starts)[:2]
+        for p in (points, (points + moves)[shuffled])
+    )
     worst = search.worst_partner(*a, starts, *b, starts, 1e-8)
     largest = np.linalg.norm(moves, axis=1).max(initial=0.0)
     assert worst == (np.inf if largest > 1e-8 else pytest.approx(largest, abs=1e-15))
@@ -139,8 +161,14 @@ def prepared(positions, numbers, protocol, once):
     positions = np.ascontiguousarray(positions[order])
     rotations = np.ascontiguousarray(protocol.rotations)
     screen = found_by.project(positions, rotations)
-    return positions, kinds[species[order]], starts, rotations, screen, *found_by.image_points(
-        screen, starts, once, NUMERICAL_ZERO)
+    return (
+        positions,
+        kinds[species[order]],
+        starts,
+        rotations,
+        screen,
+        *found_by.image_points(screen, starts, once, NUMERICAL_ZERO),
+    )
 
 
 @few
@@ -151,7 +179,10 @@ def test_species_ranges(listed):
         order, starts, kinds = enumeration.species_ranges(numbers, as_listed)
         assert kinds.tolist() == (list(dict.fromkeys(listed)) if as_listed else sorted(set(listed)))
         for s, kind in enumerate(kinds):
-            assert order[starts[s]:starts[s + 1]].tolist() == np.flatnonzero(numbers == kind).tolist()
+            assert (
+                order[starts[s] : starts[s + 1]].tolist()
+                == np.flatnonzero(numbers == kind).tolist()
+            )
         assert starts[0] == 0 and starts[-1] == order.size == numbers.size
 
 
@@ -161,31 +192,62 @@ PROTOCOLS = st.sampled_from([cases.FROZEN, cases.OFF_AXIS, cases.EXACT, cases.FA
 @few
 @given(cases.cells(), PROTOCOLS)
 def test_image_points(cell, protocol):
-    positions, numbers, starts, _, screen, points, heights, view_starts, atom = prepared(*cell, protocol, True)
-    assert screen == pytest.approx(np.stack([(positions @ r)[:, :2] for r in protocol.rotations]), abs=1e-12)
+    positions, numbers, starts, _, screen, points, heights, view_starts, atom = prepared(
+        *cell, protocol, True
+    )
+    assert screen == pytest.approx(
+        np.stack([(positions @ r)[:, :2] for r in protocol.rotations]), abs=1e-12
+    )
     for v in range(len(screen)):
         for s, (low, high) in enumerate(zip(view_starts[v], view_starts[v, 1:])):
-            images = screen[v, starts[s]:starts[s + 1]]
-            near = np.linalg.norm(images[:, None] - points[v, low:high][None], axis=2) <= 2 * NUMERICAL_ZERO
+            images = screen[v, starts[s] : starts[s + 1]]
+            near = (
+                np.linalg.norm(images[:, None] - points[v, low:high][None], axis=2)
+                <= 2 * NUMERICAL_ZERO
+            )
             assert (near.sum(axis=1) == 1).all()  # every atom is seen, at one point
             assert np.array_equal(atom[v, low:high], starts[s] + near.argmax(axis=0))
             assert (np.diff(heights[v, low:high]) >= 0).all()
     *_, points, heights, view_starts, atom = prepared(*cell, protocol, False)
     for v in range(len(screen)):
-        assert np.array_equal(view_starts[v], starts) and sorted(atom[v]) == list(range(len(positions)))
+        assert np.array_equal(view_starts[v], starts) and sorted(atom[v]) == list(
+            range(len(positions))
+        )
         assert np.array_equal(points[v], screen[v, atom[v]])
 
 
 def enumerated(cell, protocol, reach, by_atom):
     """Candidates by the kernels, as the oracle enumerates them, and their count per pair and species."""
-    positions, _, starts, rotations, _, points, heights, view_starts, atom = prepared(*cell, protocol, not by_atom)
+    positions, _, starts, rotations, _, points, heights, view_starts, atom = prepared(
+        *cell, protocol, not by_atom
+    )
     frames = pair_frames(protocol)
-    normal_height, normal_order = found_by.normal_heights(points, view_starts, frames.views, frames.screen_normal)
-    counts = found_by.count_candidates(normal_height, normal_order, view_starts, frames.views, reach)
+    normal_height, normal_order = found_by.normal_heights(
+        points, view_starts, frames.views, frames.screen_normal
+    )
+    counts = found_by.count_candidates(
+        normal_height, normal_order, view_starts, frames.views, reach
+    )
     atoms, atom_heights, _ = search.sort_in_space(positions, starts)
     return found_by.fill_candidates(
-        points, heights, view_starts, atom, normal_height, normal_order, rotations, frames.views, frames.normal,
-        frames.screen_side, frames.dual, atoms, atom_heights, starts, counts, reach, by_atom), counts
+        points,
+        heights,
+        view_starts,
+        atom,
+        normal_height,
+        normal_order,
+        rotations,
+        frames.views,
+        frames.normal,
+        frames.screen_side,
+        frames.dual,
+        atoms,
+        atom_heights,
+        starts,
+        counts,
+        reach,
+        by_atom,
+    ), counts
 
 
 REACH = st.sampled_from([1e-6, 0.0077, 0.31, 5.0])
@@ -195,7 +257,8 @@ REACH = st.sampled_from([1e-6, 0.0077, 0.31, 5.0])
 @given(cases.cells(), PROTOCOLS, REACH)
 def test_candidates_of_atoms_one_by_one(cell, protocol, reach):
     (pair, species, met, position, height, gap, residual, nearest, distance), counts = enumerated(
-        cell, protocol, reach, True)
+        cell, protocol, reach, True
+    )
     positions, numbers, *_ = prepared(*cell, protocol, False)
     twin = naive.all_candidates(positions, numbers, list(protocol.rotations))
     if not cases.decided(twin.gap, reach) or not cases.decided(twin.residuals, reach):
@@ -226,11 +289,19 @@ def test_candidates_of_atoms_one_by_one(cell, protocol, reach):
 @few
 @given(cases.cells(), PROTOCOLS, REACH)
 def test_candidates_of_coincident_images_come_once(cell, protocol, reach):
-    (pair, species, _, position, _, gap, residual, nearest, _), _ = enumerated(cell, protocol, reach, False)
+    (pair, species, _, position, _, gap, residual, nearest, _), _ = enumerated(
+        cell, protocol, reach, False
+    )
     (pair_all, species_all, _, every, *_), _ = enumerated(cell, protocol, reach, True)
-    key, key_all = (np.column_stack(columns).astype(int) for columns in ((pair, species), (pair_all, species_all)))
+    key, key_all = (
+        np.column_stack(columns).astype(int)
+        for columns in ((pair, species), (pair_all, species_all))
+    )
     for combination in np.unique(np.concatenate([key, key_all]), axis=0):
-        mine, twins = position[(key == combination).all(axis=1)], every[(key_all == combination).all(axis=1)]
+        mine, twins = (
+            position[(key == combination).all(axis=1)],
+            every[(key_all == combination).all(axis=1)],
+        )
         assert len(mine) <= len(twins)
         mine, twins = (p[cases.distinct(p, np.zeros(len(p)), 1e-7)] for p in (mine, twins))
         assert cases.same_points(mine, twins, 1e-8)
@@ -238,7 +309,9 @@ def test_candidates_of_coincident_images_come_once(cell, protocol, reach):
     for c in range(len(pair)):
         for v in np.flatnonzero(nearest[c] >= 0):
             assert view_starts[v, species[c]] <= nearest[c, v] < view_starts[v, species[c] + 1]
-            away = np.linalg.norm(points[v, nearest[c, v]] - position[c] @ protocol.rotations[v][:, :2])
+            away = np.linalg.norm(
+                points[v, nearest[c, v]] - position[c] @ protocol.rotations[v][:, :2]
+            )
             assert residual[c, v] == pytest.approx(away, abs=1e-12)
 
 
@@ -286,14 +359,17 @@ def test_clusters(candidates, radius, strict, data):
         assert cases.same_cells((species[leaders], found), (symbols, means))
     assert np.array_equal(np.unique(leader), leaders)
     assert certificate.count_distinct(np.arange(n), species, position, height, radius) == len(
-        cases.distinct(position, species, radius))
+        cases.distinct(position, species, radius)
+    )
 
 
 @few
 @given(st.data(), st.integers(1, 12), st.integers(1, 3))
 def test_undominated(data, n, n_views):
     """By the definition: some nearest image is explained by no clearly better candidate."""
-    worst = data.draw(arrays(float, n, elements=st.sampled_from([0.0, 5e-10, 1e-9, 1.6e-9, 0.1, 0.2])))
+    worst = data.draw(
+        arrays(float, n, elements=st.sampled_from([0.0, 5e-10, 1e-9, 1.6e-9, 0.1, 0.2]))
+    )
     nearest = data.draw(arrays(np.int32, (n, 3), elements=st.integers(0, 3)))
     views = np.array([0, 2, 1][:n_views])
     keep = merge.undominated(np.arange(n), worst, nearest, views, 4, NUMERICAL_ZERO)
@@ -309,12 +385,16 @@ def test_merge_by_image_points(data, n):
     kappas = data.draw(arrays(float, n, elements=st.sampled_from([1.0, 2.0])))
     nearest = data.draw(arrays(np.int32, (n, 3), elements=st.integers(0, 1)))
     keep = data.draw(arrays(np.bool_, n))
-    chosen = merge.merge_by_image_points(np.arange(n), worst, keep, nearest, np.arange(3), np.arange(n), kappas, NUMERICAL_ZERO)
+    chosen = merge.merge_by_image_points(
+        np.arange(n), worst, keep, nearest, np.arange(3), np.arange(n), kappas, NUMERICAL_ZERO
+    )
     groups = {}
     for k in np.flatnonzero(keep):
         groups.setdefault(tuple(nearest[k]), []).append(k)
     steps = np.round(worst, 3)
-    assert chosen.tolist() == sorted(min(group, key=lambda k: (steps[k], kappas[k], k)) for group in groups.values())
+    assert chosen.tolist() == sorted(
+        min(group, key=lambda k: (steps[k], kappas[k], k)) for group in groups.values()
+    )
 
 
 @few
@@ -323,7 +403,9 @@ def test_best_first(data, n):
     worst = data.draw(arrays(float, n, elements=st.sampled_from([0.0, 4e-10, 3e-9, 0.1])))
     kappas = data.draw(arrays(float, n, elements=st.sampled_from([1.0, 1.5, 2.0])))
     steps = np.round(worst / NUMERICAL_ZERO)
-    assert np.array_equal(merge.best_first(worst, kappas, NUMERICAL_ZERO), np.lexsort((kappas, steps)))
+    assert np.array_equal(
+        merge.best_first(worst, kappas, NUMERICAL_ZERO), np.lexsort((kappas, steps))
+    )
 
 
 @few
@@ -334,7 +416,9 @@ def test_least_squares_of_the_nearest_images(cell, protocol):
     views = np.array([0, 1, len(rotations) - 1])
     chosen = np.flatnonzero((nearest[:, views] >= 0).all(axis=1))
     rows = np.concatenate([rotations[v][:, :2].T for v in views])
-    found = merge.least_squares(chosen, nearest, views, points, rotations, np.linalg.inv(rows.T @ rows))
+    found = merge.least_squares(
+        chosen, nearest, views, points, rotations, np.linalg.inv(rows.T @ rows)
+    )
     for k, c in enumerate(chosen):
         images = np.concatenate([points[v, nearest[c, v]] for v in views])
         assert found[k] == pytest.approx(np.linalg.lstsq(rows, images, rcond=None)[0], abs=1e-9)
@@ -346,11 +430,15 @@ def test_least_squares_of_the_nearest_images(cell, protocol):
 @few
 @given(cases.cells(), PROTOCOLS, st.sampled_from([1e-6, 0.0077, 0.31]), st.data())
 def test_masks_and_the_smallest_phantom_delta(cell, protocol, delta, data):
-    (pair, _, met, position, _, gap, residual, _, distance), _ = enumerated(cell, protocol, 0.6, True)
+    (pair, _, met, position, _, gap, residual, _, distance), _ = enumerated(
+        cell, protocol, 0.6, True
+    )
     frames = pair_frames(protocol)
     pair_mask, view_mask = subsets.candidate_masks(delta, gap, residual, pair, frames.views)
     n_views = len(protocol.views)
-    views = np.array(data.draw(st.lists(st.integers(0, n_views - 1), min_size=2, unique=True).map(sorted)))
+    views = np.array(
+        data.draw(st.lists(st.integers(0, n_views - 1), min_size=2, unique=True).map(sorted))
+    )
     mask = sum(1 << int(v) for v in views)
     inside = [c for c in range(len(pair)) if set(frames.views[pair[c]]) <= set(views)]
     for exact_gap in (np.inf, 1e-6):
@@ -360,11 +448,27 @@ def test_masks_and_the_smallest_phantom_delta(cell, protocol, delta, data):
             needed[c] = max([gap[c], *others])
             assert pair_mask[c] & ~mask == 0
             assert (mask & ~view_mask[c] == 0) == (needed[c] <= delta)
-        lower = min((needed[c] for c in inside if needed[c] < distance[c] - NUMERICAL_ZERO and gap[c] <= exact_gap),
-                    default=np.inf)
+        lower = min(
+            (
+                needed[c]
+                for c in inside
+                if needed[c] < distance[c] - NUMERICAL_ZERO and gap[c] <= exact_gap
+            ),
+            default=np.inf,
+        )
         assert lower == certificate.smallest_phantom_delta(
-            np.arange(len(pair)), gap, residual, distance, frames.views, pair, mask, pair_mask, views,
-            exact_gap, NUMERICAL_ZERO)
+            np.arange(len(pair)),
+            gap,
+            residual,
+            distance,
+            frames.views,
+            pair,
+            mask,
+            pair_mask,
+            views,
+            exact_gap,
+            NUMERICAL_ZERO,
+        )
 
 
 @few
@@ -372,8 +476,11 @@ def test_masks_and_the_smallest_phantom_delta(cell, protocol, delta, data):
 def test_largest_distance(points, others):
     starts, other_starts = (np.searchsorted(c[0], [0, 1, 2]) for c in (points, others))
     found = subsets.largest_distance(points[1], starts, others[1], others[2], other_starts)
-    away = naive.distance_to_atoms(points[1], points[0], others[1], others[0]) if len(others[0]) else np.full(
-        len(points[0]), np.inf)
+    away = (
+        naive.distance_to_atoms(points[1], points[0], others[1], others[0])
+        if len(others[0])
+        else np.full(len(points[0]), np.inf)
+    )
     assert found == pytest.approx(away.max(initial=0.0), abs=1e-12)
     assert np.array_equal(subsets.species_starts(points[0], np.arange(len(points[0])), 2), starts)
 
@@ -386,6 +493,10 @@ def test_all_of_this_without_compilation():
     environment = {**os.environ, "NUMBA_DISABLE_JIT": "1"}
     done = subprocess.run(
         [sys.executable, "-m", "pytest", __file__, "-o", "addopts=", "-p", "no:cacheprovider"],
-        env=environment, capture_output=True, text=True, check=False)
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
     assert done.returncode == 0, done.stdout + done.stderr
     assert "1 skipped" in done.stdout

@@ -11,13 +11,24 @@ from rc_hpc.kernels.search import sort_in_space
 def places_around(points, extent, rng):
     """Points themselves, places among them, and places far outside."""
     own = points[rng.integers(0, len(points), 40)]
-    return np.concatenate([own, rng.random((80, 3)) * extent, (rng.random((40, 3)) * 3 - 1) * (np.array(extent) + 5)])
+    return np.concatenate(
+        [own, rng.random((80, 3)) * extent, (rng.random((40, 3)) * 3 - 1) * (np.array(extent) + 5)]
+    )
 
 
-@pytest.mark.parametrize(("n", "extent", "rounded"), [
-    (1, (5, 5, 5), False), (2, (5, 5, 5), False), (200, (20, 20, 20), False), (200, (20, 20, 0), False),
-    (200, (50, 0, 0), False), (50, (0, 0, 0), False), (300, (40, 3, 100), False), (300, (6, 6, 6), True),
-])
+@pytest.mark.parametrize(
+    ("n", "extent", "rounded"),
+    [
+        (1, (5, 5, 5), False),
+        (2, (5, 5, 5), False),
+        (200, (20, 20, 20), False),
+        (200, (20, 20, 0), False),
+        (200, (50, 0, 0), False),
+        (50, (0, 0, 0), False),
+        (300, (40, 3, 100), False),
+        (300, (6, 6, 6), True),
+    ],
+)
 def test_distance_is_that_of_all_points(n, extent, rounded):
     rng = np.random.default_rng(n)
     points = rng.random((n, 3)) * extent

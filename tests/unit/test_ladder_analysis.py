@@ -23,9 +23,14 @@ CEILINGS = {"R1": np.ones(N, bool), "R1^0.15": np.arange(N) < 18}
 def test_table_counts_and_shares():
     frame = ladder.table(rungs(), CEILINGS).set_index("model")
     assert list(frame.index) == ["b", "c", "a"]
-    assert frame.loc["a", ["R4_count", "R3_count", "P", "S_R1", "S_R1^0.15", "R3_only", "R4_only"]].tolist() == [4, 10, 6, 10, 8, 6, 0]
+    assert frame.loc[
+        "a", ["R4_count", "R3_count", "P", "S_R1", "S_R1^0.15", "R3_only", "R4_only"]
+    ].tolist() == [4, 10, 6, 10, 8, 6, 0]
     assert frame.loc["a", "share_R1"] == 6 / 16 and frame.loc["a", "share_R1^0.15"] == 6 / 14
-    assert frame.loc["c", ["P", "S_R1", "R3_only", "R4_only"]].tolist() == [-2, 14, 0, 2] and frame.loc["c", "p"] == 0.5
+    assert (
+        frame.loc["c", ["P", "S_R1", "R3_only", "R4_only"]].tolist() == [-2, 14, 0, 2]
+        and frame.loc["c", "p"] == 0.5
+    )
     assert frame["P"].dtype == frame["S_R1"].dtype == np.int64
 
 
@@ -42,9 +47,13 @@ def test_unscored_rows_are_shown_and_left_out():
     found = rungs(unscored=("", "", "api errors above 5 %"))
     assert ladder.table(found, CEILINGS)["unscored"].tolist() == ["", "api errors above 5 %", ""]
     assert found.only_scored().models == ("a", "b")
-    nonpositive = ladder.over_models(found, CEILINGS).query("quantity == 'models with P <= 0'").iloc[0]
+    nonpositive = (
+        ladder.over_models(found, CEILINGS).query("quantity == 'models with P <= 0'").iloc[0]
+    )
     assert (nonpositive["count"], nonpositive["n"]) == (0, 2)
-    with_all = ladder.over_models(rungs(), CEILINGS).query("quantity == 'models with P <= 0'").iloc[0]
+    with_all = (
+        ladder.over_models(rungs(), CEILINGS).query("quantity == 'models with P <= 0'").iloc[0]
+    )
     assert (with_all["count"], with_all["models"]) == (1, "c")
 
 
@@ -58,14 +67,24 @@ def test_dominance_names_the_exceptions():
 def test_sensitivity_takes_fractions():
     half = ladder.Rungs(("a",), np.full((1, N), 0.5), np.full((1, N), 0.75), ("",))
     row = ladder.sensitivity({"expected": half}, CEILINGS).iloc[0]
-    assert (row["mean_R4"], row["mean_R3"], row["median_share"], row["dominant"]) == (0.5, 0.75, 0.5, 0)
+    assert (row["mean_R4"], row["mean_R3"], row["median_share"], row["dominant"]) == (
+        0.5,
+        0.75,
+        0.5,
+        0,
+    )
 
 
 def test_groups_use_their_own_structures_and_ceiling():
     first = np.arange(N) < 10
-    frame = ladder.by_group(rungs(), CEILINGS["R1^0.15"], {"first": first, "last": ~first, "none": np.zeros(N, bool)}).set_index("group")
+    frame = ladder.by_group(
+        rungs(), CEILINGS["R1^0.15"], {"first": first, "last": ~first, "none": np.zeros(N, bool)}
+    ).set_index("group")
     assert list(frame.index) == ["first", "last"]
-    assert frame.loc["first", "mean_R4"] == pytest.approx((4 + 10 + 8) / 30) and frame.loc["first", "structures"] == 10
+    assert (
+        frame.loc["first", "mean_R4"] == pytest.approx((4 + 10 + 8) / 30)
+        and frame.loc["first", "structures"] == 10
+    )
     # b on the last ten: R4 0, R3 4, ceiling 8; a and c: R4 0, R3 0
     assert frame.loc["last", "median_share"] == 0 and frame.loc["last", "nonpositive_P"] == 2
 
@@ -77,7 +96,9 @@ def test_length_finds_the_sign():
     assert frame["negative"].tolist() == [3, 0] and frame["significant"].tolist() == [3, 3]
     assert (frame["pooled_p"] < frame["clustered_p"]).all()
     split = ladder.length_split(right(8, 9, 10), {"size": x}).iloc[0]
-    assert split[["border", "right_up_to", "pairs_up_to", "right_above", "pairs_above"]].tolist() == [9, 27, 30, 0, 30]
+    assert split[
+        ["border", "right_up_to", "pairs_up_to", "right_above", "pairs_above"]
+    ].tolist() == [9, 27, 30, 0, 30]
 
 
 def test_paired_counts():
@@ -97,21 +118,36 @@ def test_exchangeability_tells_votes_that_follow_the_structure():
     rng = np.random.default_rng(1)
     random = rng.multinomial(3, [0.5, 0.3, 0.2], size=60)
     follows = np.array([np.eye(3, dtype=int)[k % 3] * 3 for k in range(60)])
-    frame = contrasts.exchangeability(["random", "follows", "silent"], [random, follows, np.zeros((60, 3), int)], 200).set_index("arm")
-    assert frame.loc["random", "p"] > 0.05 and frame.loc["random", "agreement"] == pytest.approx(frame.loc["random", "expected"], abs=0.1)
-    assert frame.loc["follows", "agreement"] == 1 and frame.loc["follows", "p"] == pytest.approx(1 / 201)
+    frame = contrasts.exchangeability(
+        ["random", "follows", "silent"], [random, follows, np.zeros((60, 3), int)], 200
+    ).set_index("arm")
+    assert frame.loc["random", "p"] > 0.05 and frame.loc["random", "agreement"] == pytest.approx(
+        frame.loc["random", "expected"], abs=0.1
+    )
+    assert frame.loc["follows", "agreement"] == 1 and frame.loc["follows", "p"] == pytest.approx(
+        1 / 201
+    )
     assert frame.loc["follows", "expected"] == pytest.approx(3 * (60 * 59) / (180 * 179))
     assert frame.loc["silent", "votes"] == 0 and np.isnan(frame.loc["silent", "p"])
 
 
 def test_strata_and_headroom():
     masks = {"first": np.arange(N) < 10, "last": np.arange(N) >= 10, "none": np.zeros(N, bool)}
-    frame = contrasts.by_stratum({"old new": (right(4)[0], right(12)[0])}, masks, {"R1": 1.0, "loose": 0.9}).set_index("stratum")
+    frame = contrasts.by_stratum(
+        {"old new": (right(4)[0], right(12)[0])}, masks, {"R1": 1.0, "loose": 0.9}
+    ).set_index("stratum")
     assert frame.loc["first", ["n", "first", "second", "only_second"]].tolist() == [10, 4, 10, 6]
-    assert frame.loc["first", "headroom_R1"] == 1 and frame.loc["last", "headroom_loose"] == pytest.approx(0.2 / 0.9)
+    assert frame.loc["first", "headroom_R1"] == 1 and frame.loc[
+        "last", "headroom_loose"
+    ] == pytest.approx(0.2 / 0.9)
     assert "none" not in frame.index
 
 
 def test_sufficiency_gap():
     row = contrasts.sufficiency(["a"], right(12), np.arange(N) < 10).iloc[0]
-    assert row[["sufficient", "of_sufficient", "ambiguous", "of_ambiguous"]].tolist() == [10, 10, 2, 10] and row["gap"] == pytest.approx(0.8)
+    assert row[["sufficient", "of_sufficient", "ambiguous", "of_ambiguous"]].tolist() == [
+        10,
+        10,
+        2,
+        10,
+    ] and row["gap"] == pytest.approx(0.8)

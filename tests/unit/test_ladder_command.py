@@ -19,7 +19,15 @@ from rc_hpc.ladder import NAMES, main
 OPTIONS = options_of("full")
 RIGHT = tuple((truth,) * 3 for truth in TRUTHS)
 #: First space group of each crystal system.
-NUMBERS = {"triclinic": 1, "monoclinic": 3, "orthorhombic": 16, "tetragonal": 75, "trigonal": 143, "hexagonal": 168, "cubic": 195}
+NUMBERS = {
+    "triclinic": 1,
+    "monoclinic": 3,
+    "orthorhombic": 16,
+    "tetragonal": 75,
+    "trigonal": 143,
+    "hexagonal": 168,
+    "cubic": 195,
+}
 TRAIN_IDS = tuple(f"train-{k:02d}" for k in range(14))
 TRAIN_TRUTHS = CRYSTAL_SYSTEMS * 2
 
@@ -37,13 +45,19 @@ def census(path, options=OPTIONS, correct=(True,) * 6, truths=TRUTHS, **changes)
     for suffix in ("", "_conventional"):
         batch[f"structures/crystal_system{suffix}"][:] = codes
         batch[f"structures/space_group{suffix}"][:] = [NUMBERS[name] for name in systems]
-    batch["structures/formula"][:] = [f"{pair[0]}{k}{pair[1]}" for k in range(1, 8) for pair in (("Na", "Cl"), ("Fe", "O3"))] + ["KBr", "TiO2"] * 3
+    batch["structures/formula"][:] = [
+        f"{pair[0]}{k}{pair[1]}" for k in range(1, 8) for pair in (("Na", "Cl"), ("Fe", "O3"))
+    ] + ["KBr", "TiO2"] * 3
     batch["structures/n_atoms"][:] = np.arange(len(ids)) + 2
-    batch["structures/n_atoms_stored"][:] = np.where(np.arange(len(ids)) % 2, batch["structures/n_atoms"], 1)
+    batch["structures/n_atoms_stored"][:] = np.where(
+        np.arange(len(ids)) % 2, batch["structures/n_atoms"], 1
+    )
     batch["structures/lattice"][:] = np.diag([3.0, 4.0, 5.0])
     batch["structures/lattice_stored"][:] = np.diag([3.0, 3.0, 3.0])
     for name in LABELS:
-        batch[f"cells/correct_{name}"][:] = np.array([True] * len(TRAIN_IDS) + list(correct[::-1]))[:, None]
+        batch[f"cells/correct_{name}"][:] = np.array([True] * len(TRAIN_IDS) + list(correct[::-1]))[
+            :, None
+        ]
     for name, values in changes.items():
         batch[name][:] = values
     return write_census(path, options, batch)
@@ -55,7 +69,9 @@ def folder(tmp_path):
     found.mkdir()
     write(found / "pixels.json", made_file(samples=(*SAMPLES[:5], ("cubic", None, None))))
     write(found / "text.json", made_file("R3 coordinates-as-text", samples=RIGHT))
-    write(found / "question.json", made_file("no-image control (TEXT)", samples=(("cubic",) * 3,) * 6))
+    write(
+        found / "question.json", made_file("no-image control (TEXT)", samples=(("cubic",) * 3,) * 6)
+    )
     return found
 
 
@@ -73,33 +89,54 @@ def csv(capsys, *args, table):
 def test_the_help_lists_all_tables_and_loads_nothing_heavy():
     assert tuple(MAKERS) == NAMES
     code = "import sys, rc_hpc.ladder as t\ntry:\n t.main(['--help'])\nexcept SystemExit as e:\n assert e.code == 0\nprint([m for m in ('pandas', 'scipy', 'numpy', 'h5py', 'sklearn', 'pymatgen') if m in sys.modules])"
-    out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
+    out = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True
+    ).stdout
     assert out.rstrip().endswith("[]") and all(f" {name}" in out for name in NAMES)
 
 
 def test_ladder_without_a_census_says_so(folder, capsys):
     row = csv(capsys, folder, table="ladder").iloc[0]
-    assert (row["R4_count"], row["R3_count"], row["n"], row["P"], row["S_all"], row["share_all"]) == (3, 6, 6, 3, 0, 1)
+    assert (
+        row["R4_count"],
+        row["R3_count"],
+        row["n"],
+        row["P"],
+        row["S_all"],
+        row["share_all"],
+    ) == (3, 6, 6, 3, 0, 1)
     _, out, _ = run(capsys, folder, "--table", "ladder")
     assert "taken as all structures without a census" in out and "3/6" in out
 
 
 def test_both_ceilings(folder, tmp_path, capsys):
-    loose = census(tmp_path / "loose.h5", with_options(OPTIONS, delta=0.15), (True, False, True, True, True, True))
+    loose = census(
+        tmp_path / "loose.h5",
+        with_options(OPTIONS, delta=0.15),
+        (True, False, True, True, True, True),
+    )
     args = (folder, "--census", census(tmp_path / "census.h5"), "--census", loose)
     row = csv(capsys, *args, table="ladder").iloc[0]
     assert (row["S_R1"], row["S_R1^0.15"]) == (0, -1)
     models = csv(capsys, *args, table="models")
     assert models[models["quantity"] == "R1"]["count"].tolist() == [6, 5]
-    code, _, err = run(capsys, folder, "--census", tmp_path / "census.h5", "--census", tmp_path / "census.h5")
+    code, _, err = run(
+        capsys, folder, "--census", tmp_path / "census.h5", "--census", tmp_path / "census.h5"
+    )
     assert code == Exit.USAGE and "second census of R1" in err
 
 
 def test_cells_follow_the_census_by_id(folder, tmp_path, capsys):
-    frame = csv(capsys, folder, "--census", census(tmp_path / "census.h5"), table="cells").set_index("group")
+    frame = csv(
+        capsys, folder, "--census", census(tmp_path / "census.h5"), table="cells"
+    ).set_index("group")
     assert frame.loc["cubic", "structures"] == 2 and "tetragonal" not in frame.index
     # the census lists the structures backwards, every other one with a stored cell of one atom
-    assert frame.loc["cubic, stored cell smaller", "structures"] == frame.loc["cubic, stored cell of conventional size", "structures"] == 1
+    assert (
+        frame.loc["cubic, stored cell smaller", "structures"]
+        == frame.loc["cubic, stored cell of conventional size", "structures"]
+        == 1
+    )
 
 
 def test_training_adds_forests_and_must_not_overlap(folder, tmp_path, capsys):
@@ -110,15 +147,27 @@ def test_training_adds_forests_and_must_not_overlap(folder, tmp_path, capsys):
     frame = csv(capsys, *args, "--train", train, table="baselines")
     assert frame["baseline"].str.startswith("forest").sum() == 4 and (frame["n"] == 6).all()
     trials = csv(capsys, *args, "--train", train, "--resamples", 2, table="resampling")
-    assert len(trials) == 6 and (trials["trials"] == 2).all() and trials["highest"].between(0, 1).all()
+    assert (
+        len(trials) == 6 and (trials["trials"] == 2).all() and trials["highest"].between(0, 1).all()
+    )
     train.write_text(IDS[0])
     code, _, err = run(capsys, *args, "--train", train, "--table", "baselines")
     assert code == Exit.FATAL and f"{IDS[0]} is an evaluation structure" in err
 
 
 def test_every_table_that_can_be_made_is_printed(folder, tmp_path, capsys):
-    code, out, err = run(capsys, folder, "--census", census(tmp_path / "census.h5"), "--contrast", "maker/model", "maker/model")
-    assert code == Exit.CLEAN and out.count(" p-values to 3 significant digits") == len(NAMES) - err.count("left out")
+    code, out, err = run(
+        capsys,
+        folder,
+        "--census",
+        census(tmp_path / "census.h5"),
+        "--contrast",
+        "maker/model",
+        "maker/model",
+    )
+    assert code == Exit.CLEAN and out.count(" p-values to 3 significant digits") == len(
+        NAMES
+    ) - err.count("left out")
     left = {line.split()[2] for line in err.splitlines()}
     assert left == {"conventions", "granularity", "resampling", "transplant", "emission"}
 
@@ -128,26 +177,40 @@ def test_a_convention_sweep_alone(tmp_path, capsys):
     write(tmp_path / "frozen.json", made_file(sweep, convention="C1_frozen", samples=RIGHT))
     write(tmp_path / "tiled.json", made_file(sweep, convention="C9_tiled"))
     code, out, err = run(capsys, tmp_path)
-    assert code == Exit.CLEAN and "C9_tiled" in out and "table ladder left out: it needs coordinate files" in err
+    assert (
+        code == Exit.CLEAN
+        and "C9_tiled" in out
+        and "table ladder left out: it needs coordinate files" in err
+    )
     row = csv(capsys, tmp_path, table="conventions").iloc[0]
     assert row[["first", "second", "only_first", "only_second", "p"]].tolist() == [3, 6, 0, 3, 0.25]
 
 
 def test_files_per_table(folder, tmp_path, capsys):
     code, out, _ = run(capsys, folder, "--format", "markdown", "--output", tmp_path / "out")
-    assert code == Exit.CLEAN and (tmp_path / "out" / "ladder.md").read_text().startswith("Attribution ladder")
+    assert code == Exit.CLEAN and (tmp_path / "out" / "ladder.md").read_text().startswith(
+        "Attribution ladder"
+    )
     assert str(tmp_path / "out" / "family.md") in out
 
 
 def test_r3_on_two_cells_are_two_ladders(folder, capsys):
-    write(folder / "drawn.json", made_file("coordinates", samples=SAMPLES[:5] + (("cubic",) * 3,), details={"cell": "conventional"}))
+    write(
+        folder / "drawn.json",
+        made_file(
+            "coordinates", samples=SAMPLES[:5] + (("cubic",) * 3,), details={"cell": "conventional"}
+        ),
+    )
     frame = csv(capsys, folder, table="ladder").set_index("R3_cell")
     assert frame["R3_count"].to_dict() == {"conventional": 3, "stored": 6}
 
 
 def test_sample_gate_is_an_option(folder, capsys):
     assert pd.isna(csv(capsys, folder, table="ladder")["unscored"].iloc[0])
-    assert csv(capsys, folder, "--gate-samples", table="ladder")["unscored"].iloc[0] == "lost samples above 5 %"
+    assert (
+        csv(capsys, folder, "--gate-samples", table="ladder")["unscored"].iloc[0]
+        == "lost samples above 5 %"
+    )
 
 
 @pytest.mark.parametrize("format", ["json", "jsonl"])
@@ -156,9 +219,16 @@ def test_labels_are_checked(folder, tmp_path, capsys, format):
     good = dict(zip(IDS, TRUTHS, strict=True))
     for labels, code in ((good, Exit.CLEAN), (good | {"id-3": "cubic"}, Exit.FATAL)):
         if format == "json":
-            path.write_text(json.dumps({id_: {"crystal_system": system} for id_, system in labels.items()}))
+            path.write_text(
+                json.dumps({id_: {"crystal_system": system} for id_, system in labels.items()})
+            )
         else:
-            path.write_text("\n".join(json.dumps({"material_id": id_, "crystal_system": system}) for id_, system in labels.items()))
+            path.write_text(
+                "\n".join(
+                    json.dumps({"material_id": id_, "crystal_system": system})
+                    for id_, system in labels.items()
+                )
+            )
         found, _, err = run(capsys, folder, "--labels", path, "--table", "files")
         assert found == code and (code == Exit.CLEAN or "id-3 is trigonal there and cubic" in err)
 
@@ -169,42 +239,123 @@ def spoiled(name, tmp_path, folder):
     match name:
         case "no full protocol":
             options = options_of("axis_a+axis_b")
-            return (*whole, census(tmp_path / "c.h5", options)), Exit.FATAL, "full protocol is not among"
+            return (
+                (*whole, census(tmp_path / "c.h5", options)),
+                Exit.FATAL,
+                "full protocol is not among",
+            )
         case "another truth":
-            return (*whole, census(tmp_path / "c.h5", truths=("trigonal", *TRUTHS[1:]))), Exit.FATAL, "id-0 is trigonal there and cubic"
+            return (
+                (*whole, census(tmp_path / "c.h5", truths=("trigonal", *TRUTHS[1:]))),
+                Exit.FATAL,
+                "id-0 is trigonal there and cubic",
+            )
         case "not computed":
-            return (*whole, census(tmp_path / "c.h5", **{"structures/status": Status.quarantined})), Exit.FATAL, "id-0 has status quarantined"
+            return (
+                (*whole, census(tmp_path / "c.h5", **{"structures/status": Status.quarantined})),
+                Exit.FATAL,
+                "id-0 has status quarantined",
+            )
         case "not in the census":
             write(folder / "more.json", made_file(model="b", ids=[f"mp-{k}" for k in range(6)]))
-            (folder / "pixels.json").unlink(), (folder / "text.json").unlink(), (folder / "question.json").unlink()
-            write(folder / "text.json", made_file("R3 coordinates-as-text", model="b", ids=[f"mp-{k}" for k in range(6)]))
-            return (*whole, census(tmp_path / "c.h5")), Exit.FATAL, "6 of 6 structures are not in it: mp-0"
+            (
+                (folder / "pixels.json").unlink(),
+                (folder / "text.json").unlink(),
+                (folder / "question.json").unlink(),
+            )
+            write(
+                folder / "text.json",
+                made_file("R3 coordinates-as-text", model="b", ids=[f"mp-{k}" for k in range(6)]),
+            )
+            return (
+                (*whole, census(tmp_path / "c.h5")),
+                Exit.FATAL,
+                "6 of 6 structures are not in it: mp-0",
+            )
         case "fewer structures":
-            write(folder / "short.json", made_file(model="b", samples=RIGHT[:4], ids=IDS[:4], truths=TRUTHS[:4]))
+            write(
+                folder / "short.json",
+                made_file(model="b", samples=RIGHT[:4], ids=IDS[:4], truths=TRUTHS[:4]),
+            )
             return (folder,), Exit.FATAL, "short.json: 2 of 6 structures are missing: id-4, id-5"
         case "more structures":
-            write(folder / "wide.json", made_file(model="b", samples=(*RIGHT, ("cubic",)), ids=(*IDS, "id-6"), truths=(*TRUTHS, "cubic")))
+            write(
+                folder / "wide.json",
+                made_file(
+                    model="b",
+                    samples=(*RIGHT, ("cubic",)),
+                    ids=(*IDS, "id-6"),
+                    truths=(*TRUTHS, "cubic"),
+                ),
+            )
             return (folder,), Exit.FATAL, "wide.json: is over 7 structures"
         case "no such model":
-            return (folder, "--contrast", "a", "b", "--census", census(tmp_path / "c.h5")), Exit.USAGE, "no pixel file of a"
+            return (
+                (folder, "--contrast", "a", "b", "--census", census(tmp_path / "c.h5")),
+                Exit.USAGE,
+                "no pixel file of a",
+            )
         case "table without its input":
             return (folder, "--table", "granularity"), Exit.USAGE, "--table granularity needs"
         case "emitted atoms without a packed file":
-            (tmp_path / "emitted.json").write_text(json.dumps([{"material_id": "id-0", "emitted": [["Na", 0, 0, 0]]}]))
-            return (folder, "--structures", census(tmp_path / "c.h5"), "--emitted", tmp_path / "emitted.json", "--table", "transplant"), Exit.FATAL, "it is a census file"
+            (tmp_path / "emitted.json").write_text(
+                json.dumps([{"material_id": "id-0", "emitted": [["Na", 0, 0, 0]]}])
+            )
+            return (
+                (
+                    folder,
+                    "--structures",
+                    census(tmp_path / "c.h5"),
+                    "--emitted",
+                    tmp_path / "emitted.json",
+                    "--table",
+                    "transplant",
+                ),
+                Exit.FATAL,
+                "it is a census file",
+            )
         case "parquet on a terminal":
             return (folder, "--format", "parquet"), Exit.USAGE, "--output"
         case "no training ids":
             (tmp_path / "train.txt").write_text("")
-            return (folder, "--census", census(tmp_path / "c.h5"), "--train", tmp_path / "train.txt", "--table", "baselines"), Exit.FATAL, "no ids"
+            return (
+                (
+                    folder,
+                    "--census",
+                    census(tmp_path / "c.h5"),
+                    "--train",
+                    tmp_path / "train.txt",
+                    "--table",
+                    "baselines",
+                ),
+                Exit.FATAL,
+                "no ids",
+            )
     raise AssertionError(name)
 
 
-@pytest.mark.parametrize("name", [
-    "no full protocol", "another truth", "not computed", "not in the census", "fewer structures", "more structures", "no such model",
-    "table without its input", "emitted atoms without a packed file", "parquet on a terminal", "no training ids",
-])
+@pytest.mark.parametrize(
+    "name",
+    [
+        "no full protocol",
+        "another truth",
+        "not computed",
+        "not in the census",
+        "fewer structures",
+        "more structures",
+        "no such model",
+        "table without its input",
+        "emitted atoms without a packed file",
+        "parquet on a terminal",
+        "no training ids",
+    ],
+)
 def test_refusals_are_one_line(folder, tmp_path, capsys, name):
     args, code, message = spoiled(name, tmp_path, folder)
     found, out, err = run(capsys, *args)
-    assert (found, out) == (code, "") and err.startswith("rc_hpc: error: ") and err.count("\n") == 1 and message in err
+    assert (
+        (found, out) == (code, "")
+        and err.startswith("rc_hpc: error: ")
+        and err.count("\n") == 1
+        and message in err
+    )

@@ -44,7 +44,9 @@ def labels(shared):
 @pytest.fixture(scope="module")
 def censuses(shared, eval_ids, labels, tmp_path_factory):
     """Censuses made from the records: all determined at 0.01 Å, what the record says at 0.15 Å."""
-    record = json.loads((shared / "data" / "records" / "view_subsets_delta0.15.json").read_text())["per_structure"]
+    record = json.loads((shared / "data" / "records" / "view_subsets_delta0.15.json").read_text())[
+        "per_structure"
+    ]
     ids = sorted(eval_ids)
     exact = np.ones(len(ids), bool)
     loose = np.array([record[id_][FULL][0] == labels[id_]["crystal_system"] for id_ in ids])
@@ -55,7 +57,9 @@ def censuses(shared, eval_ids, labels, tmp_path_factory):
         batch["structures/id"][:] = ids
         batch["structures/status"][:], batch["structures/message"][:] = Status.ok, ""
         for suffix in ("", "_conventional"):
-            batch[f"structures/crystal_system{suffix}"][:] = [CRYSTAL_SYSTEMS.index(labels[id_]["crystal_system"]) + 1 for id_ in ids]
+            batch[f"structures/crystal_system{suffix}"][:] = [
+                CRYSTAL_SYSTEMS.index(labels[id_]["crystal_system"]) + 1 for id_ in ids
+            ]
         batch["structures/space_group"][:] = [labels[id_]["space_group_number"] for id_ in ids]
         batch["structures/n_atoms"][:] = [labels[id_]["conventional_n_atoms"] for id_ in ids]
         batch["structures/n_atoms_stored"][:] = [labels[id_]["n_sites"] for id_ in ids]
@@ -67,7 +71,20 @@ def censuses(shared, eval_ids, labels, tmp_path_factory):
 @pytest.fixture(scope="module")
 def frames(predictions, censuses, shared):
     """Frames by the name of their table, from one reading of all files."""
-    names = ("files", "ladder", "models", "sensitivity", "cells", "length", "length-split", "size", "question-only", "control", "exchangeability", "conventions")
+    names = (
+        "files",
+        "ladder",
+        "models",
+        "sensitivity",
+        "cells",
+        "length",
+        "length-split",
+        "size",
+        "question-only",
+        "control",
+        "exchangeability",
+        "conventions",
+    )
     request = Request((predictions,), censuses, labels=shared / "data" / "e3" / "labels.json")
     found, missing = tables(Evidence(request), names)
     assert not missing
@@ -79,9 +96,15 @@ def test_the_ladder_by_integer_count(frames, expected):
     assert len(frame) == 15 and (frame["n"] == 210).all() and (frame["R3_cell"] == "stored").all()
     for row in expected["ladder"]["models"]:
         found = frame.loc[row["model"]]
-        assert found[["R4_count", "R3_count", "P", "S_R1", "R3_only", "R4_only"]].tolist() == [row[key] for key in ("R4_k", "R3_k", "P_k", "S_k", "R3_only", "R4_only")]
-        assert found["share_R1"] == pytest.approx(row["share_exact"], abs=5e-7) and found["share_R1^0.15"] == pytest.approx(row["share_R1_015"], abs=5e-7)
-        assert found["S_R1^0.15"] == row["S_k"] - 10 and found["p"] == pytest.approx(row["mcnemar_p"], rel=1e-9)
+        assert found[["R4_count", "R3_count", "P", "S_R1", "R3_only", "R4_only"]].tolist() == [
+            row[key] for key in ("R4_k", "R3_k", "P_k", "S_k", "R3_only", "R4_only")
+        ]
+        assert found["share_R1"] == pytest.approx(row["share_exact"], abs=5e-7) and found[
+            "share_R1^0.15"
+        ] == pytest.approx(row["share_R1_015"], abs=5e-7)
+        assert found["S_R1^0.15"] == row["S_k"] - 10 and found["p"] == pytest.approx(
+            row["mcnemar_p"], rel=1e-9
+        )
         assert (found["unscored"] == "") == row["scored"]
 
 
@@ -94,63 +117,140 @@ def row_of(frame, **where):
 
 def test_statistics_over_the_models(frames, expected):
     record, models = expected["ladder"]["stats"], frames["models"]
-    for ceiling, r1, suffix, ends in (("R1", 210, "exact", "ci_exact_from_integer_counts"), ("R1^0.15", 200, "R1_015", "ci_R1_015_integer_counts")):
+    for ceiling, r1, suffix, ends in (
+        ("R1", 210, "exact", "ci_exact_from_integer_counts"),
+        ("R1^0.15", 200, "R1_015", "ci_R1_015_integer_counts"),
+    ):
         found = models[models["ceiling"] == ceiling]
         assert row_of(found, quantity="R1")["count"] == r1
         median = row_of(found, quantity="median share, bootstrap 95 %")
-        assert median["value"] == pytest.approx(record[f"median_share_{suffix}"]["reproduced"], abs=5e-7)
-        assert median[["low", "high"]].tolist() == pytest.approx(record["bootstrap"][ends], abs=5e-8)
-        dominance, wanted = row_of(found, quantity="residual-dominant models, sign test"), record[f"residual_dominant_{suffix}"]
-        assert (dominance["count"], dominance["n"], dominance["p"]) == (wanted["k"], wanted["n"], pytest.approx(wanted["p"]))
-        for name, key in (("share against R4", "spearman_share_vs_R4"), ("P against R4", "spearman_P_vs_R4")):
-            assert row_of(found, quantity=f"Spearman rho, {name}, 14 models")[["value", "p"]].tolist() == pytest.approx(record[key]["reproduced"], abs=5e-7)
-        assert row_of(found, quantity="R3 above R4 at p < 0.05")["count"] == 9 and row_of(found, quantity="models with P <= 0")["count"] == 0
+        assert median["value"] == pytest.approx(
+            record[f"median_share_{suffix}"]["reproduced"], abs=5e-7
+        )
+        assert median[["low", "high"]].tolist() == pytest.approx(
+            record["bootstrap"][ends], abs=5e-8
+        )
+        dominance, wanted = (
+            row_of(found, quantity="residual-dominant models, sign test"),
+            record[f"residual_dominant_{suffix}"],
+        )
+        assert (dominance["count"], dominance["n"], dominance["p"]) == (
+            wanted["k"],
+            wanted["n"],
+            pytest.approx(wanted["p"]),
+        )
+        for name, key in (
+            ("share against R4", "spearman_share_vs_R4"),
+            ("P against R4", "spearman_P_vs_R4"),
+        ):
+            assert row_of(found, quantity=f"Spearman rho, {name}, 14 models")[
+                ["value", "p"]
+            ].tolist() == pytest.approx(record[key]["reproduced"], abs=5e-7)
+        assert (
+            row_of(found, quantity="R3 above R4 at p < 0.05")["count"] == 9
+            and row_of(found, quantity="models with P <= 0")["count"] == 0
+        )
     for ceiling, ranks, low, high, coverage in (
-        ("R1", "3 and 11", 0.0940, 0.3575, 0.9648), ("R1", "3 and 12", 0.0940, 0.3772, 0.9871), ("R1", "4 and 11", 0.1221, 0.3575, 0.9426),
-        ("R1^0.15", "3 and 11", 0.1028, 0.3787, 0.9648), ("R1^0.15", "3 and 12", 0.1028, 0.4013, 0.9871),
+        ("R1", "3 and 11", 0.0940, 0.3575, 0.9648),
+        ("R1", "3 and 12", 0.0940, 0.3772, 0.9871),
+        ("R1", "4 and 11", 0.1221, 0.3575, 0.9426),
+        ("R1^0.15", "3 and 11", 0.1028, 0.3787, 0.9648),
+        ("R1^0.15", "3 and 12", 0.1028, 0.4013, 0.9871),
     ):
         row = row_of(models, ceiling=ceiling, quantity=f"median share, order statistics {ranks}")
-        assert row[["low", "high", "coverage"]].tolist() == pytest.approx([low, high, coverage], abs=5e-5)
+        assert row[["low", "high", "coverage"]].tolist() == pytest.approx(
+            [low, high, coverage], abs=5e-5
+        )
 
 
 def test_sensitivity_to_the_reading_of_votes(frames, expected):
     record = expected["ladder"]["stats"]["tie_policy_sensitivity"]
     frame = frames["sensitivity"].query("ceiling == 'R1'").set_index("reading")
-    names = {"first": "first(released)", "wrong": "tie_as_wrong", "expected": "expected_value", "any": "any_tied_label_counts", "per sample": "mean_over_samples"}
+    names = {
+        "first": "first(released)",
+        "wrong": "tie_as_wrong",
+        "expected": "expected_value",
+        "any": "any_tied_label_counts",
+        "per sample": "mean_over_samples",
+    }
     for reading, key in names.items():
-        assert frame.loc[reading, "median_share"] == pytest.approx(record[key]["median"], abs=5e-5) and frame.loc[reading, "dominant"] == record[key]["resid"]
-    assert set(frame.loc["any", "nonpositive_models"].split(", ")) == set(record["any_tied_label_counts"]["nonpositive_P"])
+        assert (
+            frame.loc[reading, "median_share"] == pytest.approx(record[key]["median"], abs=5e-5)
+            and frame.loc[reading, "dominant"] == record[key]["resid"]
+        )
+    assert set(frame.loc["any", "nonpositive_models"].split(", ")) == set(
+        record["any_tied_label_counts"]["nonpositive_P"]
+    )
 
 
 def test_split_by_the_cell_that_was_shown(frames, expected):
-    record, frame = expected["ladder"]["stats"]["cell_setting_diagnostic"], frames["cells"].set_index("group")
+    record, frame = (
+        expected["ladder"]["stats"]["cell_setting_diagnostic"],
+        frames["cells"].set_index("group"),
+    )
     for group, key in (
-        ("stored cell of conventional size", "stored==conventional atom count"), ("stored cell smaller", "stored primitive"),
-        ("stored cell of conventional size, neither hexagonal nor trigonal", "non hex/trig, same cell"),
+        ("stored cell of conventional size", "stored==conventional atom count"),
+        ("stored cell smaller", "stored primitive"),
+        (
+            "stored cell of conventional size, neither hexagonal nor trigonal",
+            "non hex/trig, same cell",
+        ),
     ):
         found, wanted = frame.loc[group], record[key]
-        assert (found["structures"], f"{found['dominant']}/14") == (wanted["n"], wanted["residual_dominant"])
-        assert found["mean_R3"] == pytest.approx(wanted["mean_R3"], abs=5e-4) and found["median_share"] == pytest.approx(wanted["median_share"], abs=5e-5)
+        assert (found["structures"], f"{found['dominant']}/14") == (
+            wanted["n"],
+            wanted["residual_dominant"],
+        )
+        assert found["mean_R3"] == pytest.approx(wanted["mean_R3"], abs=5e-4) and found[
+            "median_share"
+        ] == pytest.approx(wanted["median_share"], abs=5e-5)
     assert frame.loc["stored cell smaller", "nonpositive_P"] == 11
     for group, n, mean in (
-        ("trigonal, stored cell of conventional size", 18, 0.302), ("trigonal, stored cell smaller", 12, 0.827), ("monoclinic, stored cell of conventional size", 12, 0.768),
-        ("monoclinic, stored cell smaller", 18, 0.325), ("conventional over stored atoms 2", 69, 0.181), ("conventional over stored atoms 4", 24, 0.452),
+        ("trigonal, stored cell of conventional size", 18, 0.302),
+        ("trigonal, stored cell smaller", 12, 0.827),
+        ("monoclinic, stored cell of conventional size", 12, 0.768),
+        ("monoclinic, stored cell smaller", 18, 0.325),
+        ("conventional over stored atoms 2", 69, 0.181),
+        ("conventional over stored atoms 4", 24, 0.452),
     ):
-        assert frame.loc[group, "structures"] == n and frame.loc[group, "mean_R3"] == pytest.approx(mean, abs=5e-4)
+        assert frame.loc[group, "structures"] == n and frame.loc[group, "mean_R3"] == pytest.approx(
+            mean, abs=5e-4
+        )
 
 
 def test_length_control(frames, expected):
     record, frame = expected["other_tests"], frames["length"].set_index("against")
-    for name, key in (("atoms of the conventional cell", "pooled_R3_vs_conv_atoms"), ("atoms of the stored cell", "pooled_R3_vs_atoms_actually_shown"), ("conventional over stored atoms", "pooled_R3_vs_conv_over_input_ratio")):
-        assert frame.loc[name, "rho"] == pytest.approx(record[key]["rho"], abs=5e-7) and frame.loc[name, "pooled_p"] == pytest.approx(record[key]["p"], rel=0.01)
+    for name, key in (
+        ("atoms of the conventional cell", "pooled_R3_vs_conv_atoms"),
+        ("atoms of the stored cell", "pooled_R3_vs_atoms_actually_shown"),
+        ("conventional over stored atoms", "pooled_R3_vs_conv_over_input_ratio"),
+    ):
+        assert frame.loc[name, "rho"] == pytest.approx(record[key]["rho"], abs=5e-7) and frame.loc[
+            name, "pooled_p"
+        ] == pytest.approx(record[key]["p"], rel=0.01)
     conventional = frame.loc["atoms of the conventional cell"]
-    assert conventional[["pairs", "negative", "significant"]].tolist() == [2940, 13, 2] and conventional["negative_p"] == pytest.approx(0.0018310546875)
-    assert conventional["clustered_p"] > 0.05 > frame.loc["conventional over stored atoms", "clustered_p"]
+    assert conventional[["pairs", "negative", "significant"]].tolist() == [
+        2940,
+        13,
+        2,
+    ] and conventional["negative_p"] == pytest.approx(0.0018310546875)
+    assert (
+        conventional["clustered_p"]
+        > 0.05
+        > frame.loc["conventional over stored atoms", "clustered_p"]
+    )
     split = frames["length-split"].set_index("against").loc["atoms of the conventional cell"]
-    assert split[["border", "right_up_to", "pairs_up_to", "right_above", "pairs_above"]].tolist() == [14, *record["median_split"]["small"], *record["median_split"]["large"]]
+    assert split[
+        ["border", "right_up_to", "pairs_up_to", "right_above", "pairs_above"]
+    ].tolist() == [14, *record["median_split"]["small"], *record["median_split"]["large"]]
     assert split["p"] == pytest.approx(record["median_split"]["fisher_p"], rel=1e-8)
-    size, wanted = frames["size"].set_index("values").loc["atoms of the conventional cell"], record["kruskal_wallis_system_vs_conventional_atoms"]
-    assert size[["h", "df", "eta2", "eta2_h", "epsilon2"]].tolist() == pytest.approx([wanted["H"], 6, 0.141949, wanted["eta2_H"], wanted["epsilon2"]], abs=5e-5)
+    size, wanted = (
+        frames["size"].set_index("values").loc["atoms of the conventional cell"],
+        record["kruskal_wallis_system_vs_conventional_atoms"],
+    )
+    assert size[["h", "df", "eta2", "eta2_h", "epsilon2"]].tolist() == pytest.approx(
+        [wanted["H"], 6, 0.141949, wanted["eta2_H"], wanted["epsilon2"]], abs=5e-5
+    )
     assert size["p"] == pytest.approx(wanted["p"], rel=1e-4)
 
 
@@ -161,19 +261,37 @@ def test_question_only_control(frames, expected):
         found = frame.loc[model]
         assert (found["unscored"] == "") == (wanted["status"] == "scored")
         if wanted["status"] == "scored":
-            assert found[["text", "image_only", "text_only"]].tolist() == [wanted["text_k"], wanted["image_only"], wanted["text_only"]]
+            assert found[["text", "image_only", "text_only"]].tolist() == [
+                wanted["text_k"],
+                wanted["image_only"],
+                wanted["text_only"],
+            ]
             assert found["p"] == pytest.approx(wanted["p"], rel=1e-9)
     values = frames["control"]["value"].dropna().tolist()
     assert values == pytest.approx([0.148718, 0.1357, 0.9725], abs=5e-5)
-    assert frames["control"]["count"].dropna().tolist() == [10] and frames["control"]["p"].dropna().tolist() == pytest.approx([2.657e-08], rel=1e-3)
+    assert frames["control"]["count"].dropna().tolist() == [10] and frames["control"][
+        "p"
+    ].dropna().tolist() == pytest.approx([2.657e-08], rel=1e-3)
 
 
 def test_votes_without_pictures_are_exchangeable(frames):
     frame = frames["exchangeability"].set_index("arm")
-    for model, agreement, chance in ((GEMINI, 0.604, 0.598), ("meta-llama/llama-4-maverick", 0.500, 0.513), ("bytedance-seed/seed-1.6", 0.237, 0.244)):
-        assert frame.loc[f"question-only {model}", ["agreement", "expected"]].tolist() == pytest.approx([agreement, chance], abs=2e-3)
-    for model, agreement, chance in ((GEMINI, 0.854, 0.153), ("meta-llama/llama-4-maverick", 0.829, 0.222), ("bytedance-seed/seed-1.6", 0.816, 0.262)):
-        assert frame.loc[f"coordinates {model}", ["agreement", "expected"]].tolist() == pytest.approx([agreement, chance], abs=3e-3)
+    for model, agreement, chance in (
+        (GEMINI, 0.604, 0.598),
+        ("meta-llama/llama-4-maverick", 0.500, 0.513),
+        ("bytedance-seed/seed-1.6", 0.237, 0.244),
+    ):
+        assert frame.loc[
+            f"question-only {model}", ["agreement", "expected"]
+        ].tolist() == pytest.approx([agreement, chance], abs=2e-3)
+    for model, agreement, chance in (
+        (GEMINI, 0.854, 0.153),
+        ("meta-llama/llama-4-maverick", 0.829, 0.222),
+        ("bytedance-seed/seed-1.6", 0.816, 0.262),
+    ):
+        assert frame.loc[
+            f"coordinates {model}", ["agreement", "expected"]
+        ].tolist() == pytest.approx([agreement, chance], abs=3e-3)
     silent = frame[frame.index.str.startswith("question-only") & (frame["votes"] > 0)]
     assert silent.index[silent["p"] < 0.05].tolist() == [f"question-only {OPUS}"]
     assert (frame[frame.index.str.startswith("coordinates")]["p"] < 0.01).all()
@@ -185,9 +303,14 @@ def test_render_conventions(frames, expected):
     for wanted in record["comparisons"]:
         convention, _, model = wanted["name"].partition(" vs C1 | ")
         found = row_of(frame, convention=convention, model=model)
-        assert found[["only_first", "only_second"]].tolist() == [wanted["new_only"], wanted["c1_only"]] and found["p"] == pytest.approx(wanted["p"])
+        assert found[["only_first", "only_second"]].tolist() == [
+            wanted["new_only"],
+            wanted["c1_only"],
+        ] and found["p"] == pytest.approx(wanted["p"])
     discordant = frame["only_first"] + frame["only_second"]
-    assert discordant.mean() == record["mean_discordant"] and frame["p"].min() == pytest.approx(0.109375)
+    assert discordant.mean() == record["mean_discordant"] and frame["p"].min() == pytest.approx(
+        0.109375
+    )
     assert (0.5 ** (discordant - 1) < 0.05).sum() == record["reachable"]
 
 
@@ -200,34 +323,84 @@ def cells(shared, eval_ids, predictions, tmp_path_factory):
     ids = folder / "ids"
     ids.write_text("\n".join(eval_ids))
     few = folder / "eval.h5"
-    assert pack.main([str(e3 / "structures.json"), "--ids", str(ids), "-o", str(few), "-q"]) == Exit.CLEAN
+    assert (
+        pack.main([str(e3 / "structures.json"), "--ids", str(ids), "-o", str(few), "-q"])
+        == Exit.CLEAN
+    )
     assert census.main([str(few), "--subsets", "full", "-o", str(made), "-q"]) == Exit.CLEAN
     loose = folder / "loose.h5"
-    assert census.main([str(few), "--subsets", "full", "--delta", "0.15", "--enumeration", "anchor", "--merge", "first", "-o", str(loose), "-q"]) == Exit.CLEAN
-    request = Request(
-        (predictions,), (made, loose), e3 / "labels.json", packed, e3 / "train.jsonl", shared / "data" / "records" / "transplant_emitted.json", ((OLDER, GEMINI),),
+    assert (
+        census.main(
+            [
+                str(few),
+                "--subsets",
+                "full",
+                "--delta",
+                "0.15",
+                "--enumeration",
+                "anchor",
+                "--merge",
+                "first",
+                "-o",
+                str(loose),
+                "-q",
+            ]
+        )
+        == Exit.CLEAN
     )
-    found, missing = tables(Evidence(request), ("ladder", "baselines", "strata", "cues", "floor", "granularity", "contrasts", "transplant", "emission"))
+    request = Request(
+        (predictions,),
+        (made, loose),
+        e3 / "labels.json",
+        packed,
+        e3 / "train.jsonl",
+        shared / "data" / "records" / "transplant_emitted.json",
+        ((OLDER, GEMINI),),
+    )
+    found, missing = tables(
+        Evidence(request),
+        (
+            "ladder",
+            "baselines",
+            "strata",
+            "cues",
+            "floor",
+            "granularity",
+            "contrasts",
+            "transplant",
+            "emission",
+        ),
+    )
     assert not missing
     return {table.name: table.frame for table in found}
 
 
 @slow
 def test_ladder_under_real_censuses(cells, frames):
-    np.testing.assert_array_equal(cells["ladder"][["S_R1", "S_R1^0.15"]], frames["ladder"][["S_R1", "S_R1^0.15"]])
+    np.testing.assert_array_equal(
+        cells["ladder"][["S_R1", "S_R1^0.15"]], frames["ladder"][["S_R1", "S_R1^0.15"]]
+    )
 
 
 @slow
 def test_baselines_on_both_cells(cells):
     frame = cells["baselines"].set_index(["baseline", "cell"])["count"]
     metric, shape_free = "forest, 19 features of the metric", "forest, shape-free"
-    assert frame["majority", "none"] == 30 and frame[shape_free, "stored"] == pytest.approx(111, abs=1)
-    assert frame[metric, "stored"] == pytest.approx(188, abs=1) and frame[metric, "conventional"] == pytest.approx(204, abs=1)
+    assert frame["majority", "none"] == 30 and frame[shape_free, "stored"] == pytest.approx(
+        111, abs=1
+    )
+    assert frame[metric, "stored"] == pytest.approx(188, abs=1) and frame[
+        metric, "conventional"
+    ] == pytest.approx(204, abs=1)
     assert frame[shape_free, "conventional"] == pytest.approx(127, abs=1)
     for tie, stored in (("hexagonal", 80), ("trigonal", 70)):
         rule = f"untrained metric rule, hexagonal or trigonal read as {tie}"
         assert (frame[rule, "conventional"], frame[rule, "stored"]) == (170, stored)
-    strata = cells["baselines"].set_index(["baseline", "cell"]).loc[(metric, "stored"), ["sufficient", "ambiguous"]]
+    strata = (
+        cells["baselines"]
+        .set_index(["baseline", "cell"])
+        .loc[(metric, "stored"), ["sufficient", "ambiguous"]]
+    )
     assert strata.tolist() == pytest.approx([129, 59], abs=1)
 
 
@@ -235,19 +408,40 @@ def test_baselines_on_both_cells(cells):
 def test_cue_strata_and_contrasts(cells, expected):
     strata = cells["strata"].set_index("metric_class")
     assert (strata["sufficient"].sum(), strata["ambiguous"].sum()) == (140, 70)
-    assert strata["ambiguous"][strata["ambiguous"] > 0].to_dict() == {"hexagonal_or_trigonal": 60, "tetragonal": 4, "cubic": 3, "orthorhombic": 2, "rhombohedral": 1}
+    assert strata["ambiguous"][strata["ambiguous"] > 0].to_dict() == {
+        "hexagonal_or_trigonal": 60,
+        "tetragonal": 4,
+        "cubic": 3,
+        "orthorhombic": 2,
+        "rhombohedral": 1,
+    }
     cues = cells["cues"].set_index("model")
     for model, wanted in expected["cue_sufficiency"]["pixel"].items():
-        assert cues.loc[model, ["sufficient", "ambiguous"]].tolist() == wanted["orig"] and cues.loc[model, "p"] == pytest.approx(wanted["fisher"][0], rel=1e-4)
+        assert cues.loc[model, ["sufficient", "ambiguous"]].tolist() == wanted["orig"] and cues.loc[
+            model, "p"
+        ] == pytest.approx(wanted["fisher"][0], rel=1e-4)
     contrast, record = cells["contrasts"].set_index("stratum"), expected["generational"]
-    for stratum, key in (("all", "all"), ("cue sufficient", "sufficient"), ("cue ambiguous", "ambiguous")):
+    for stratum, key in (
+        ("all", "all"),
+        ("cue sufficient", "sufficient"),
+        ("cue ambiguous", "ambiguous"),
+    ):
         older, newer, newer_only, older_only, p = record[key][:5]
-        assert contrast.loc[stratum, ["first", "second", "only_second", "only_first"]].tolist() == [older, newer, newer_only, older_only]
+        assert contrast.loc[stratum, ["first", "second", "only_second", "only_first"]].tolist() == [
+            older,
+            newer,
+            newer_only,
+            older_only,
+        ]
         assert contrast.loc[stratum, "p"] == pytest.approx(p, rel=1e-3)
         if key != "all":
             # the record divides accuracies rounded to four decimals
-            assert contrast.loc[stratum, "headroom_R1^0.15"] == pytest.approx(record["headroom_R1_015"][key], abs=2e-4)
-            assert contrast.loc[stratum, "headroom_R1"] == pytest.approx(record["headroom_exact"][key], abs=2e-4)
+            assert contrast.loc[stratum, "headroom_R1^0.15"] == pytest.approx(
+                record["headroom_R1_015"][key], abs=2e-4
+            )
+            assert contrast.loc[stratum, "headroom_R1"] == pytest.approx(
+                record["headroom_exact"][key], abs=2e-4
+            )
 
 
 @slow
@@ -255,7 +449,9 @@ def test_models_against_baselines(cells):
     floor = cells["floor"]
     shape_free = floor[floor["against"] == "forest, shape-free, stored cell"].set_index("model")
     for model in ("meta-llama/llama-4-maverick", "z-ai/glm-4.6v"):
-        assert shape_free.loc[model, "first"] == 93 and shape_free.loc[model, "below_p"] == pytest.approx(0.0078, abs=5e-4)
+        assert shape_free.loc[model, "first"] == 93 and shape_free.loc[
+            model, "below_p"
+        ] == pytest.approx(0.0078, abs=5e-4)
     rule = floor[floor["against"].str.startswith("untrained")]
     assert (rule["second"] == 170).all() and (rule["first"] < 170).all()
 
@@ -263,23 +459,65 @@ def test_models_against_baselines(cells):
 @slow
 def test_granularity_of_the_label(cells, expected):
     frame = cells["granularity"].set_index("label")
-    recorded, conventional = expected["baselines"]["label_ladder_reproduced_round10"], expected["baselines"]["label_ladder_reproduced_conventional_cell"]
-    for label, key in (("crystal system", "crystal_system"), ("Bravais lattice", "bravais"), ("point group", "point_group"), ("space group", "space_group")):
+    recorded, conventional = (
+        expected["baselines"]["label_ladder_reproduced_round10"],
+        expected["baselines"]["label_ladder_reproduced_conventional_cell"],
+    )
+    for label, key in (
+        ("crystal system", "crystal_system"),
+        ("Bravais lattice", "bravais"),
+        ("point group", "point_group"),
+        ("space group", "space_group"),
+    ):
         found, record = frame.loc[label], expected["baselines"]["label_ladder_recorded"][key]
-        assert found["classes"] == record["classes"] and found["majority"] / 210 == pytest.approx(record["majority"], abs=5e-5)
-        assert [found["forest_stored"], found["shape_free_stored"], found["forest_conventional"]] == pytest.approx([recorded[key]["rf"], recorded[key]["floor"], conventional[key]["rf"]], abs=1)
+        assert found["classes"] == record["classes"] and found["majority"] / 210 == pytest.approx(
+            record["majority"], abs=5e-5
+        )
+        assert [
+            found["forest_stored"],
+            found["shape_free_stored"],
+            found["forest_conventional"],
+        ] == pytest.approx(
+            [recorded[key]["rf"], recorded[key]["floor"], conventional[key]["rf"]], abs=1
+        )
 
 
 @slow
 def test_transplant_scores(cells, expected):
     record, frame = expected["transplant"], cells["transplant"]
     strict = row_of(frame, score="strict", matching="in-order", lists="own")
-    assert strict[["scored", "zero_match", "median_recall", "median_precision"]].tolist() == [record["n_scored"], record["zero_match"], 0, 0]
-    assert strict["median_distance"] == pytest.approx(record["median_error"], abs=5e-5) and strict["mean_recall"] == pytest.approx(0.151, abs=5e-4)
+    assert strict[["scored", "zero_match", "median_recall", "median_precision"]].tolist() == [
+        record["n_scored"],
+        record["zero_match"],
+        0,
+        0,
+    ]
+    assert strict["median_distance"] == pytest.approx(record["median_error"], abs=5e-5) and strict[
+        "mean_recall"
+    ] == pytest.approx(0.151, abs=5e-4)
     free = row_of(frame, score="species-free", matching="best", lists="own")
-    assert free["median_recall"] == pytest.approx(record["diagnostics"]["species_free_median_recall"], abs=5e-4) and free["zero_match"] == record["diagnostics"]["species_free_zero_match"]
-    assert row_of(frame, score="species-free", matching="in-order", lists="of other structures")["median_recall"] == 0.5
-    assert row_of(frame, score="strict", matching="in-order", lists="of other structures")["mean_recall"] == pytest.approx(0.034, abs=0.01)
+    assert (
+        free["median_recall"]
+        == pytest.approx(record["diagnostics"]["species_free_median_recall"], abs=5e-4)
+        and free["zero_match"] == record["diagnostics"]["species_free_zero_match"]
+    )
+    assert (
+        row_of(frame, score="species-free", matching="in-order", lists="of other structures")[
+            "median_recall"
+        ]
+        == 0.5
+    )
+    assert row_of(frame, score="strict", matching="in-order", lists="of other structures")[
+        "mean_recall"
+    ] == pytest.approx(0.034, abs=0.01)
     emitted = cells["emission"].set_index("quantity")
-    assert emitted.loc["same set of elements", "count"] == record["diagnostics"]["emitted_element_set_equals_truth"] and emitted.loc["no element in common", "count"] == record["diagnostics"]["no_shared_element"]
-    assert emitted["value"].dropna().tolist() == pytest.approx([record["median_emitted"], record["mean_emitted"], record["min"], record["max"], 3.5], abs=0.05)
+    assert (
+        emitted.loc["same set of elements", "count"]
+        == record["diagnostics"]["emitted_element_set_equals_truth"]
+        and emitted.loc["no element in common", "count"]
+        == record["diagnostics"]["no_shared_element"]
+    )
+    assert emitted["value"].dropna().tolist() == pytest.approx(
+        [record["median_emitted"], record["mean_emitted"], record["min"], record["max"], 3.5],
+        abs=0.05,
+    )

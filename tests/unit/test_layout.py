@@ -8,8 +8,18 @@ import pytest
 PACKAGE = Path(__file__).parents[2] / "rc_hpc"
 #: Lower floors first; those of one line stand beside each other and do not import one another.
 FLOORS = (
-    ("constants", "errors", "options", "sweep_options"), ("kernels",), ("geometry",), ("structures",), ("symmetry",), ("oracle",),
-    ("analysis", "images", "models"), ("store",), ("parallel",), ("cli", "report"), ("plots",), ("drivers",),
+    ("constants", "errors", "options", "sweep_options"),
+    ("kernels",),
+    ("geometry",),
+    ("structures",),
+    ("symmetry",),
+    ("oracle",),
+    ("analysis", "images", "models"),
+    ("store",),
+    ("parallel",),
+    ("cli", "report"),
+    ("plots",),
+    ("drivers",),
 )
 HEIGHT = {name: height for height, names in enumerate(FLOORS) for name in names}
 #: The end of a run prints the command's own summary, and figures are drawn from the frames of the tables.
@@ -24,12 +34,18 @@ def imported(path):
         elif isinstance(node, ast.ImportFrom) and node.module == "rc_hpc":
             yield from (alias.name for alias in node.names)
         elif isinstance(node, ast.Import):
-            yield from (alias.name.split(".")[1] for alias in node.names if alias.name.startswith("rc_hpc."))
+            yield from (
+                alias.name.split(".")[1] for alias in node.names if alias.name.startswith("rc_hpc.")
+            )
 
 
 @pytest.mark.parametrize("floor", [name for names in FLOORS for name in names])
 def test_imports_run_downwards(floor):
-    paths = sorted((PACKAGE / floor).rglob("*.py")) if (PACKAGE / floor).is_dir() else [PACKAGE / f"{floor}.py"]
+    paths = (
+        sorted((PACKAGE / floor).rglob("*.py"))
+        if (PACKAGE / floor).is_dir()
+        else [PACKAGE / f"{floor}.py"]
+    )
     assert paths
     for path in paths:
         for name in imported(path):
@@ -46,4 +62,6 @@ def test_kernels_know_arrays_only():
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
             if isinstance(node, (ast.Import, ast.ImportFrom)):
                 name = node.module if isinstance(node, ast.ImportFrom) else node.names[0].name
-                assert name.split(".")[0] in ("math", "numpy", "numba", "rc_hpc"), f"{path.name} imports {name}"
+                assert name.split(".")[0] in ("math", "numpy", "numba", "rc_hpc"), (
+                    f"{path.name} imports {name}"
+                )

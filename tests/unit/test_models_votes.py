@@ -6,7 +6,15 @@ from hypothesis import strategies as st
 
 from rc_hpc.constants import CRYSTAL_SYSTEMS
 from rc_hpc.models.parsers import PARSERS, answer_line, last_mention
-from rc_hpc.models.votes import TIE_RULES, Losses, count_votes, leaders, sample_accuracy, score, winner
+from rc_hpc.models.votes import (
+    TIE_RULES,
+    Losses,
+    count_votes,
+    leaders,
+    sample_accuracy,
+    score,
+    winner,
+)
 
 systems = st.sampled_from(CRYSTAL_SYSTEMS)
 samples = st.lists(st.none() | systems, max_size=8)
@@ -17,10 +25,21 @@ words = st.text(alphabet="abcdefghijklmnopqrstuvwxyz ,.\n", max_size=40).filter(
 
 def test_tie_rules_on_one_tie():
     votes = count_votes(["hexagonal", "trigonal", "trigonal", None, "hexagonal", "cubic"])
-    assert votes == {"hexagonal": 2, "trigonal": 2, "cubic": 1} and list(votes) == ["hexagonal", "trigonal", "cubic"]
+    assert votes == {"hexagonal": 2, "trigonal": 2, "cubic": 1} and list(votes) == [
+        "hexagonal",
+        "trigonal",
+        "cubic",
+    ]
     assert leaders(votes) == ("hexagonal", "trigonal") and winner(votes) == "hexagonal"
-    by_rule = {truth: [score(votes, truth, rule) for rule in TIE_RULES] for truth in ("hexagonal", "trigonal", "cubic")}
-    assert by_rule == {"hexagonal": [1, 0, 0.5, 1], "trigonal": [0, 0, 0.5, 1], "cubic": [0, 0, 0, 0]}
+    by_rule = {
+        truth: [score(votes, truth, rule) for rule in TIE_RULES]
+        for truth in ("hexagonal", "trigonal", "cubic")
+    }
+    assert by_rule == {
+        "hexagonal": [1, 0, 0.5, 1],
+        "trigonal": [0, 0, 0.5, 1],
+        "cubic": [0, 0, 0, 0],
+    }
     assert sample_accuracy(votes, "trigonal", 6) == pytest.approx(2 / 6)
 
 
@@ -42,7 +61,9 @@ def test_rules_are_ordered_and_agree_without_a_tie(given_samples, truth):
 @given(samples)
 def test_expected_credit_of_all_labels_is_one(given_samples):
     votes = count_votes(given_samples)
-    assert sum(score(votes, name, "expected") for name in CRYSTAL_SYSTEMS) == pytest.approx(float(bool(votes)))
+    assert sum(score(votes, name, "expected") for name in CRYSTAL_SYSTEMS) == pytest.approx(
+        float(bool(votes))
+    )
 
 
 def test_gates():
@@ -53,29 +74,32 @@ def test_gates():
     assert Losses(100, 3, None, 18, 6).failed_gates() == ("unanswered structures",)
 
 
-@pytest.mark.parametrize(("reply", "answered", "mentioned"), [
-    ("The edges differ, so it is tetragonal, not cubic.", "tetragonal", "cubic"),
-    ("It might be cubic.\nANSWER: tetragonal", "tetragonal", "tetragonal"),
-    ("ANSWER: tetragonal\nI considered cubic as well.", "tetragonal", "cubic"),
-    ("ANSWER: cubic\nOn reflection:\nANSWER: trigonal", "trigonal", "trigonal"),
-    ("**Answer:** Trigonal, not hexagonal", "trigonal", "hexagonal"),
-    ("## Final answer\uff1a _orthorhombic_", "orthorhombic", "orthorhombic"),
-    ("ANSWER:\n\n**Monoclinic**", "monoclinic", "monoclinic"),
-    ("The answer is in the cell. ANSWER: hexagonal or trigonal", None, "trigonal"),
-    ("ANSWER: hexagonal or trigonal", None, "trigonal"),
-    ("ANSWER: **hexagonal** / trigonal", None, "trigonal"),
-    ("ANSWER: hexagonal rather than trigonal", "hexagonal", "trigonal"),
-    ("ANSWER: cubic or cubic", "cubic", "cubic"),
-    ("ANSWER: either hexagonal or trigonal", None, "trigonal"),
-    ("ANSWER: not cubic", None, "cubic"),
-    ("ANSWER: the crystal system is triclinic", "triclinic", "triclinic"),
-    ("Answer is \\boxed{\\text{Cubic}}", "cubic", "cubic"),
-    ("A pseudocubic cell", None, "cubic"),
-    ("cubic? tetragonal? cubic!", None, "cubic"),
-    ("ANSWER: unknown", None, None),
-    ("I cannot see any image.", None, None),
-    ("", None, None),
-])
+@pytest.mark.parametrize(
+    ("reply", "answered", "mentioned"),
+    [
+        ("The edges differ, so it is tetragonal, not cubic.", "tetragonal", "cubic"),
+        ("It might be cubic.\nANSWER: tetragonal", "tetragonal", "tetragonal"),
+        ("ANSWER: tetragonal\nI considered cubic as well.", "tetragonal", "cubic"),
+        ("ANSWER: cubic\nOn reflection:\nANSWER: trigonal", "trigonal", "trigonal"),
+        ("**Answer:** Trigonal, not hexagonal", "trigonal", "hexagonal"),
+        ("## Final answer\uff1a _orthorhombic_", "orthorhombic", "orthorhombic"),
+        ("ANSWER:\n\n**Monoclinic**", "monoclinic", "monoclinic"),
+        ("The answer is in the cell. ANSWER: hexagonal or trigonal", None, "trigonal"),
+        ("ANSWER: hexagonal or trigonal", None, "trigonal"),
+        ("ANSWER: **hexagonal** / trigonal", None, "trigonal"),
+        ("ANSWER: hexagonal rather than trigonal", "hexagonal", "trigonal"),
+        ("ANSWER: cubic or cubic", "cubic", "cubic"),
+        ("ANSWER: either hexagonal or trigonal", None, "trigonal"),
+        ("ANSWER: not cubic", None, "cubic"),
+        ("ANSWER: the crystal system is triclinic", "triclinic", "triclinic"),
+        ("Answer is \\boxed{\\text{Cubic}}", "cubic", "cubic"),
+        ("A pseudocubic cell", None, "cubic"),
+        ("cubic? tetragonal? cubic!", None, "cubic"),
+        ("ANSWER: unknown", None, None),
+        ("I cannot see any image.", None, None),
+        ("", None, None),
+    ],
+)
 def test_replies(reply, answered, mentioned):
     assert (answer_line(reply), last_mention(reply)) == (answered, mentioned)
 
@@ -89,7 +113,13 @@ def test_any_text_gives_a_system_or_none(text):
         assert found is None or (found in CRYSTAL_SYSTEMS and found in text.lower())
 
 
-@given(words, systems, st.sampled_from(["ANSWER: {}", "**Answer**: {}.", "answer = {}", "Final answer: **{}**", "> ANSWER: {} \n"]))
+@given(
+    words,
+    systems,
+    st.sampled_from(
+        ["ANSWER: {}", "**Answer**: {}.", "answer = {}", "Final answer: **{}**", "> ANSWER: {} \n"]
+    ),
+)
 def test_both_parsers_read_a_final_answer_line(before, name, line):
     reply = f"{before}\n{line.format(name.capitalize())}"
     assert answer_line(reply) == last_mention(reply) == name

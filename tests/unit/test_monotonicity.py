@@ -23,40 +23,62 @@ def test_nested_pairs_of_five_views():
     for i, small in enumerate(SUBSETS):
         for j, large in enumerate(SUBSETS):
             assert nested(MASKS)[i, j] == (set(small) < set(large))
-            assert adjacent(MASKS)[i, j] == (set(small) < set(large) and len(large) == len(small) + 1)
+            assert adjacent(MASKS)[i, j] == (
+                set(small) < set(large) and len(large) == len(small) + 1
+            )
 
 
 def test_losses_are_those_of_a_loop_and_add_up():
     correct = np.random.default_rng(0).random((40, 26)) < 0.9
     whole = count_losses(correct, MASKS)
     parts = count_losses(correct[:13], MASKS) + count_losses(correct[13:], MASKS)
-    for pairs, structures in ((nested(MASKS), whole.structures), (adjacent(MASKS), whole.structures_adjacent)):
+    for pairs, structures in (
+        (nested(MASKS), whole.structures),
+        (adjacent(MASKS), whole.structures_adjacent),
+    ):
         lossy = np.zeros(40, bool)
         for i, j in np.argwhere(pairs):
             lost = correct[:, i] & ~correct[:, j]
             assert whole.lost[i, j] == parts.lost[i, j] == lost.sum()
             lossy |= lost
         assert structures == lossy.sum()
-    assert (parts.structures, parts.structures_adjacent) == (whole.structures, whole.structures_adjacent)
+    assert (parts.structures, parts.structures_adjacent) == (
+        whole.structures,
+        whole.structures_adjacent,
+    )
     assert 0 < whole.structures_adjacent <= whole.structures <= 40
 
 
 def test_tables_of_views(tmp_path):
     options = options_of(tiling=(2, 1, 1))
     batch = random_batch(options, 60)
-    frames = {t.name: t.frame for t in tables(count_census(write_census(tmp_path / "c.h5", options, batch)), ("views", "violations", "falling"))}
+    frames = {
+        t.name: t.frame
+        for t in tables(
+            count_census(write_census(tmp_path / "c.h5", options, batch)),
+            ("views", "violations", "falling"),
+        )
+    }
     kept = (batch["structures/status"] == Status.ok) & (batch["structures/quarantine"] == 0)
     right = batch["cells/correct_crystal_system"][kept]
     excess = batch["cells/n_recovered"][kept] - 2 * batch["structures/n_atoms"][kept][:, None]
     sizes = np.array([len(subset) for subset in SUBSETS])
-    views = frames["views"][frames["views"]["structures"] == "without quarantined"].set_index("views")
+    views = frames["views"][frames["views"]["structures"] == "without quarantined"].set_index(
+        "views"
+    )
     for size in (2, 3, 4, 5):
         shares = right[:, sizes == size].mean(axis=0)
-        assert views.loc[size, ["R1", "R1_min", "R1_max"]].tolist() == pytest.approx([shares.mean(), shares.min(), shares.max()])
+        assert views.loc[size, ["R1", "R1_min", "R1_max"]].tolist() == pytest.approx(
+            [shares.mean(), shares.min(), shares.max()]
+        )
         assert views.loc[size, "mean_excess"] == pytest.approx(excess[:, sizes == size].mean())
     row = frames["violations"].iloc[0]
     losses = count_losses(right, MASKS)
-    assert (row["n_pairs"], row["comparisons"], row["losses"]) == (105, 105 * kept.sum(), losses.lost[nested(MASKS)].sum())
+    assert (row["n_pairs"], row["comparisons"], row["losses"]) == (
+        105,
+        105 * kept.sum(),
+        losses.lost[nested(MASKS)].sum(),
+    )
     falls = [(i, j) for i, j in np.argwhere(nested(MASKS)) if right[:, i].sum() > right[:, j].sum()]
     falling = frames["falling"][frames["falling"]["structures"] == "without quarantined"]
     assert row["aggregate"] == len(falls) == len(falling) > 0
@@ -76,8 +98,15 @@ def test_certified_steps_are_the_count_at_every_delta(seed, n):
         upper += bounds[1::2].tolist()
     structure, lower, upper = np.array(structure, int), np.array(lower), np.array(upper)
     delta, certified = certified_steps(structure, lower, upper, separation, 0.5)
-    assert delta[0] == 0 and (np.diff(delta) > 0).all() and (np.diff(certified) != 0).all() and delta[-1] <= 0.5
-    for at in np.concatenate((rng.uniform(0, 0.5, 30), lower[lower <= 0.5], upper[upper <= 0.5], delta)):
+    assert (
+        delta[0] == 0
+        and (np.diff(delta) > 0).all()
+        and (np.diff(certified) != 0).all()
+        and delta[-1] <= 0.5
+    )
+    for at in np.concatenate(
+        (rng.uniform(0, 0.5, 30), lower[lower <= 0.5], upper[upper <= 0.5], delta)
+    ):
         inside = np.zeros(n, bool)
         np.logical_or.at(inside, structure, (lower <= at) & (at < upper))
         wanted = np.sum(~inside & (separation > 2 * at))

@@ -7,9 +7,13 @@ from rc_hpc.analysis.noise import crossing, paired
 
 
 def test_crossing_is_linear_between_grid_points():
-    assert crossing([0, 0.01, 0.02], [1.0, 0.9790, 0.9152]) == pytest.approx(0.01 + 0.01 * 0.0290 / 0.0638)
+    assert crossing([0, 0.01, 0.02], [1.0, 0.9790, 0.9152]) == pytest.approx(
+        0.01 + 0.01 * 0.0290 / 0.0638
+    )
     assert crossing([0, 0.01, 0.02], [1.0, 0.95, 0.9]) == pytest.approx(0.01)
-    assert crossing([0, 0.01, 0.02], [1.0, 0.94, 0.99]) == pytest.approx(0.01 * 0.05 / 0.06)  # the first fall counts
+    assert crossing([0, 0.01, 0.02], [1.0, 0.94, 0.99]) == pytest.approx(
+        0.01 * 0.05 / 0.06
+    )  # the first fall counts
     assert crossing([0, 0.01], [1.0, 0.95]) == np.inf
     assert np.isnan(crossing([0, 0.01], [0.9, 1.0]))
 

@@ -22,7 +22,9 @@ from rc_hpc.symmetry import orbits as orbits_module
 from rc_hpc.symmetry.orbits import orbits
 
 VERIFICATIONS = ("covered", "strict", "painted", "2-of-V", "3-of-V", "excused")
-EVERY = dict(verifications=VERIFICATIONS, enumerations=("all-pairs", "anchor"), rules=("dominance", "first"))
+EVERY = dict(
+    verifications=VERIFICATIONS, enumerations=("all-pairs", "anchor"), rules=("dominance", "first")
+)
 LATTICE = 2.6 * np.eye(3) + 0.1 * np.triu(np.ones((3, 3)), 1)
 
 
@@ -31,7 +33,9 @@ def cell_of(positions, numbers):
 
 
 def oracle_of(protocol, **more):
-    return OcclusionOracle(protocol, options_of(OcclusionOptions, protocol, more.pop("subsets", "full"), **more))
+    return OcclusionOracle(
+        protocol, options_of(OcclusionOptions, protocol, more.pop("subsets", "full"), **more)
+    )
 
 
 def read_of(oracle, cell, condition, reading):
@@ -46,12 +50,25 @@ def read_of(oracle, cell, condition, reading):
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(oracle, "_merged", keep)
-        patch.setattr(oracle, "options", replace(
-            oracle.options, conditions=(condition,), verifications=reading[:1], enumerations=reading[1:2], rules=reading[2:]))
+        patch.setattr(
+            oracle,
+            "options",
+            replace(
+                oracle.options,
+                conditions=(condition,),
+                verifications=reading[:1],
+                enumerations=reading[1:2],
+                rules=reading[2:],
+            ),
+        )
         fields, _ = oracle.run(cell)
-    (species, positions), = kept
+    ((species, positions),) = kept
     assert fields["occlusion/n_recovered"].item() == len(positions)
-    kinds = np.unique(cell.numbers) if reading[2] != "first" else cell.numbers[np.sort(np.unique(cell.numbers, return_index=True)[1])]
+    kinds = (
+        np.unique(cell.numbers)
+        if reading[2] != "first"
+        else cell.numbers[np.sort(np.unique(cell.numbers, return_index=True)[1])]
+    )
     return kinds[species], positions
 
 
@@ -60,7 +77,9 @@ def read_of(oracle, cell, condition, reading):
 def test_hidden_centres_by_brute_force(data, n):
     grid = st.integers(-3, 3).map(lambda k: k / 2)
     points = np.array(data.draw(st.lists(st.tuples(grid, grid, grid), min_size=n, max_size=n)))
-    radii = np.array(data.draw(st.lists(st.sampled_from([0.0, 0.4, 0.5, 1.1]), min_size=n, max_size=n)))
+    radii = np.array(
+        data.draw(st.lists(st.sampled_from([0.0, 0.4, 0.5, 1.1]), min_size=n, max_size=n))
+    )
     orbit = np.array(data.draw(st.lists(st.integers(0, 2), min_size=n, max_size=n)))
     rotations = np.concatenate((FROZEN.rotations, OFF_AXIS.rotations[:1]))
     screen = np.stack([(points @ r)[:, :2] for r in rotations])
@@ -81,14 +100,18 @@ def test_every_reading_is_the_twins(cell, protocol, data):
     reading = data.draw(st.sampled_from(oracle.options.readings))
     condition = data.draw(st.sampled_from(["O1", "O2", "O3"]))
     orbit = orbits(LATTICE, positions, numbers, 1e-3)
-    drawn = picture(LATTICE, positions, numbers, protocol.rotations, protocol.tiling, radii_factor, orbit)
+    drawn = picture(
+        LATTICE, positions, numbers, protocol.rotations, protocol.tiling, radii_factor, orbit
+    )
     copies = twin.copies_of(LATTICE, positions, protocol.tiling)
-    radii = drawn.radii[:len(numbers)]
+    radii = drawn.radii[: len(numbers)]
     masks = [twin.hidden(copies, radii, orbit, rotation, TIE) for rotation in protocol.rotations]
     dropped = np.array([{"O1": o & ~r, "O2": o, "O3": r}[condition] for o, r in masks])
     np.testing.assert_array_equal(drawn.dropped(condition), dropped.reshape(len(dropped), -1))
     try:
-        wanted = twin.read(copies, numbers, radii, protocol.rotations, dropped, *reading, delta, TIE)
+        wanted = twin.read(
+            copies, numbers, radii, protocol.rotations, dropped, *reading, delta, TIE
+        )
     except twin.Undecided:
         assume(False)
     found = read_of(oracle, cell_of(positions, numbers), condition, reading)
@@ -113,17 +136,48 @@ def test_perfect_pictures_return_the_census(crystals, delta):
     for crystal in crystals:
         wanted = {}
         for radii, conditions in ((0.5, ("O0",)), (1e-7, ("O0", "O1", "O2", "O3"))):
-            oracle = oracle_of(load_protocol("frozen", (2, 2, 2)), subsets=subsets, delta=delta, radii_factor=radii, conditions=conditions, **EVERY)
+            oracle = oracle_of(
+                load_protocol("frozen", (2, 2, 2)),
+                subsets=subsets,
+                delta=delta,
+                radii_factor=radii,
+                conditions=conditions,
+                **EVERY,
+            )
             fields, _ = oracle.run(crystal)
             for r, (_, enumeration, rule) in enumerate(oracle.options.readings):
                 if (enumeration, rule) not in wanted:
-                    census = CensusOracle(FROZEN, options_of(CensusOptions, FROZEN, subsets, delta=delta, enumeration=enumeration, merge=rule))
+                    census = CensusOracle(
+                        FROZEN,
+                        options_of(
+                            CensusOptions,
+                            FROZEN,
+                            subsets,
+                            delta=delta,
+                            enumeration=enumeration,
+                            merge=rule,
+                        ),
+                    )
                     wanted[enumeration, rule] = census.run(crystal)[0]
-                for name in ("n_recovered", "space_group", "label_status", "correct_bravais", "correct_space_group"):
+                for name in (
+                    "n_recovered",
+                    "space_group",
+                    "label_status",
+                    "correct_bravais",
+                    "correct_space_group",
+                ):
                     for c in range(len(conditions)):
-                        np.testing.assert_array_equal(fields[f"occlusion/{name}"][r, c], wanted[enumeration, rule][f"cells/{name}"], err_msg=f"{crystal.id} {name}")
+                        np.testing.assert_array_equal(
+                            fields[f"occlusion/{name}"][r, c],
+                            wanted[enumeration, rule][f"cells/{name}"],
+                            err_msg=f"{crystal.id} {name}",
+                        )
                 for name in ("point_error", "atom_error"):
-                    np.testing.assert_allclose(fields[f"occlusion/{name}"][r, 0], wanted[enumeration, rule][f"cells/{name}"], atol=1e-12)
+                    np.testing.assert_allclose(
+                        fields[f"occlusion/{name}"][r, 0],
+                        wanted[enumeration, rule][f"cells/{name}"],
+                        atol=1e-12,
+                    )
         wrong += sum((found["cells/point_error"] > 0.01).sum() for found in wanted.values())
     assert wrong > 0 or delta == 0.01, "the crystals are too easy"
 
@@ -133,13 +187,24 @@ def test_what_is_not_shown_is_never_looked_at():
     screen, starts = rng.uniform(0, 4, (5, 9, 2)), np.array([0, 5, 9])
     shown = rng.random((5, 9)) < 0.6
     gone = np.where(shown[..., None], screen, np.nan)
-    for found, wanted in zip(shown_points(gone, starts, shown, True, 1e-9), shown_points(screen, starts, shown, True, 1e-9), strict=True):
+    for found, wanted in zip(
+        shown_points(gone, starts, shown, True, 1e-9),
+        shown_points(screen, starts, shown, True, 1e-9),
+        strict=True,
+    ):
         for v in range(5):
             size = shown[v].sum()
             if found.shape[1] == 9:
                 np.testing.assert_array_equal(found[v, :size], wanted[v, :size])
-    places, asked, radii = rng.uniform(-2, 4, (200, 3)), np.ones((200, 5), bool), rng.uniform(0.3, 1, 9)
-    covered = [spots_covered(places, asked, np.zeros((1, 3)), seen, radii, shown, FROZEN.rotations, TIE) for seen in (gone, screen)]
+    places, asked, radii = (
+        rng.uniform(-2, 4, (200, 3)),
+        np.ones((200, 5), bool),
+        rng.uniform(0.3, 1, 9),
+    )
+    covered = [
+        spots_covered(places, asked, np.zeros((1, 3)), seen, radii, shown, FROZEN.rotations, TIE)
+        for seen in (gone, screen)
+    ]
     np.testing.assert_array_equal(*covered)
     assert 100 < covered[0].sum() < 900
 
@@ -149,16 +214,32 @@ def test_order_of_the_atoms_does_not_matter(crystals):
     crystal = crystals[2]
     order = np.random.default_rng(1).permutation(len(crystal.numbers))
     found, _ = oracle.run(crystal)
-    again, _ = oracle.run(replace(crystal, positions=crystal.positions[order], numbers=crystal.numbers[order]))
+    again, _ = oracle.run(
+        replace(crystal, positions=crystal.positions[order], numbers=crystal.numbers[order])
+    )
     for name, values in found.items():
         np.testing.assert_allclose(again[name], values, atol=1e-12, err_msg=name)
 
 
 def test_anchor_goes_on_to_the_first_pair_that_sees_something():
     """Each of two atoms hides the other in one of the first two cameras; the third shows both."""
-    cell = PackedCell("x", 30 * np.eye(3), np.array([[0.0, 0.0, 0.0], [0.3, 0.3, 0.0]]), np.array([7, 8]), 1, 1, np.inf)
+    cell = PackedCell(
+        "x",
+        30 * np.eye(3),
+        np.array([[0.0, 0.0, 0.0], [0.3, 0.3, 0.0]]),
+        np.array([7, 8]),
+        1,
+        1,
+        np.inf,
+    )
     oracle = oracle_of(
-        FROZEN, subsets="axis_a+axis_b+body_diagonal", conditions=("O2",), verifications=("excused", "strict"), enumerations=("anchor", "all-pairs"), rules=("first",))
+        FROZEN,
+        subsets="axis_a+axis_b+body_diagonal",
+        conditions=("O2",),
+        verifications=("excused", "strict"),
+        enumerations=("anchor", "all-pairs"),
+        rules=("first",),
+    )
     fields, _ = oracle.run(cell)
     assert fields["visibility/n_hidden"][0][:4].tolist() == [1, 1, 0, 0]
     assert fields["sites/n_clear"].item() == 0 and fields["sites/n_lost"].item() == 0
@@ -174,16 +255,22 @@ def test_no_orbits_is_a_status(monkeypatch):
     assert caught.value.status == Status.label_failed
 
 
-@pytest.mark.parametrize("more, message", [
-    ({"verifications": ("covert",)}, "--verify 'covert'"),
-    ({"verifications": ("1-of-V",)}, "2 or more as in 3-of-V"),
-    ({"verifications": ("9-of-V",)}, "the protocol has 5 views"),
-    ({"verifications": ("strict", "strict")}, "each once"),
-    ({"conditions": ("O9",)}, "O9"),
-    ({"rules": ("first",), "verifications": ("covered",)}, "--rules first reads strict and excused only"),
-    ({"radii_factor": 0.0}, "--radii"),
-    ({"delta": 0.0}, "--delta"),
-])
+@pytest.mark.parametrize(
+    "more, message",
+    [
+        ({"verifications": ("covert",)}, "--verify 'covert'"),
+        ({"verifications": ("1-of-V",)}, "2 or more as in 3-of-V"),
+        ({"verifications": ("9-of-V",)}, "the protocol has 5 views"),
+        ({"verifications": ("strict", "strict")}, "each once"),
+        ({"conditions": ("O9",)}, "O9"),
+        (
+            {"rules": ("first",), "verifications": ("covered",)},
+            "--rules first reads strict and excused only",
+        ),
+        ({"radii_factor": 0.0}, "--radii"),
+        ({"delta": 0.0}, "--delta"),
+    ],
+)
 def test_impossible_options_say_why(more, message):
     with pytest.raises(UsageError, match=message):
         options_of(OcclusionOptions, **more)

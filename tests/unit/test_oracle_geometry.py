@@ -53,9 +53,17 @@ def check_reconstruction(made, accepted, cell, cameras, kappas, delta, merge):
     assert len(made[1]) == len(chosen)
     left = list(range(len(chosen)))
     for kind, point in zip(*made):
-        fits = (c for c in left if chosen.symbols[c] == kind for choice in cases.least_squares_choices(
-            chosen.positions[c], [(positions[numbers == kind] @ r)[:, :2] for r in cameras], cameras)
-            if np.linalg.norm(choice - point) < 1e-9)
+        fits = (
+            c
+            for c in left
+            if chosen.symbols[c] == kind
+            for choice in cases.least_squares_choices(
+                chosen.positions[c],
+                [(positions[numbers == kind] @ r)[:, :2] for r in cameras],
+                cameras,
+            )
+            if np.linalg.norm(choice - point) < 1e-9
+        )
         left.remove(next(fits))
 
 
@@ -63,58 +71,93 @@ def check(cell, protocol, delta, enumeration, merge):
     """Every subset of one cell against the twins."""
     positions, numbers = cell
     every = naive.all_candidates(positions, numbers, list(protocol.rotations))
-    assume(cases.clear_of(every, naive.distance_to_atoms(every.positions, every.symbols, positions, numbers), delta))
+    assume(
+        cases.clear_of(
+            every,
+            naive.distance_to_atoms(every.positions, every.symbols, positions, numbers),
+            delta,
+        )
+    )
     reader = oracle(protocol, "all", enumeration, merge)
     found = reader.run(positions, numbers, delta, 0.4, keep_all=True)
     for k, subset in enumerate(parse_subsets("all", protocol.views)):
         cameras = [protocol.rotations[v] for v in subset]
-        candidates, lower, upper, _ = naive.delta_intervals(positions, numbers, protocol.rotations, subset)
+        candidates, lower, upper, _ = naive.delta_intervals(
+            positions, numbers, protocol.rotations, subset
+        )
         accepted = candidates[lower <= delta]
 
-        far, _ = naive.phantoms_by_acceptance(positions, numbers, protocol.rotations, subset, delta, candidates=candidates)
+        far, _ = naive.phantoms_by_acceptance(
+            positions, numbers, protocol.rotations, subset, delta, candidates=candidates
+        )
         assert found.n_phantoms[k] == len(cases.distinct(far.positions, far.symbols))
-        _, exact = naive.phantoms_by_definition7(positions, numbers, protocol.rotations, subset, delta, candidates)
+        _, exact = naive.phantoms_by_definition7(
+            positions, numbers, protocol.rotations, subset, delta, candidates
+        )
         assert found.n_exact[k] == len(exact)
         c = found.candidates
-        assert np.array_equal(found.phantoms, np.flatnonzero((c.gap <= delta) & (c.distance > delta)))
+        assert np.array_equal(
+            found.phantoms, np.flatnonzero((c.gap <= delta) & (c.distance > delta))
+        )
         real = (lower < upper - NUMERICAL_ZERO) & (lower <= 0.4)
         assert found.phantom_delta[k] == pytest.approx(lower[real].min(initial=np.inf), abs=1e-12)
         real &= candidates.gap <= CENSUS_ZERO
-        assert found.phantom_delta_exact[k] == pytest.approx(lower[real].min(initial=np.inf), abs=1e-12)
+        assert found.phantom_delta_exact[k] == pytest.approx(
+            lower[real].min(initial=np.inf), abs=1e-12
+        )
 
         if enumeration == "anchor":
             accepted = accepted[(accepted.views == [0, 1]).all(axis=1)]
         made = cell_of(found, k)
         assert found.n_recovered[k] == len(made[1])
-        kappas = {pair: value for pair, value in zip(map(tuple, reader.frames.views.tolist()), reader.frames.kappa)}
-        local = {(subset.index(v), subset.index(w)): value for (v, w), value in kappas.items()
-                 if v in subset and w in subset}
+        kappas = {
+            pair: value
+            for pair, value in zip(map(tuple, reader.frames.views.tolist()), reader.frames.kappa)
+        }
+        local = {
+            (subset.index(v), subset.index(w)): value
+            for (v, w), value in kappas.items()
+            if v in subset and w in subset
+        }
         check_reconstruction(made, accepted, cell, cameras, local, delta, merge)
         if len(made[1]):
             assert found.point_error[k] == pytest.approx(
-                naive.distance_to_atoms(made[1], made[0], positions, numbers).max(), abs=1e-9)
+                naive.distance_to_atoms(made[1], made[0], positions, numbers).max(), abs=1e-9
+            )
             assert found.atom_error[k] == pytest.approx(
-                naive.distance_to_atoms(positions, numbers, made[1], made[0]).max(), abs=1e-9)
+                naive.distance_to_atoms(positions, numbers, made[1], made[0]).max(), abs=1e-9
+            )
         else:
             assert found.point_error[k] == found.atom_error[k] == np.inf
         assert (found.reconstruction[k] == 0) == cases.same_cells(made, (numbers, positions), 1e-8)
 
 
 @few
-@given(cases.cells(7), PROTOCOLS, DELTA, st.sampled_from(ENUMERATIONS), st.sampled_from(MERGE_RULES))
+@given(
+    cases.cells(7), PROTOCOLS, DELTA, st.sampled_from(ENUMERATIONS), st.sampled_from(MERGE_RULES)
+)
 def test_every_subset_against_the_twins(cell, protocol, delta, enumeration, merge):
     check(cell, protocol, delta, enumeration, merge)
 
 
 @few
-@given(cases.cells(6, dyadic=True), st.sampled_from([0.25, 0.5]), st.sampled_from(ENUMERATIONS), st.sampled_from(MERGE_RULES))
+@given(
+    cases.cells(6, dyadic=True),
+    st.sampled_from([0.25, 0.5]),
+    st.sampled_from(ENUMERATIONS),
+    st.sampled_from(MERGE_RULES),
+)
 def test_lengths_exactly_at_delta(cell, delta, enumeration, merge):
     """Accepting at delta, merging at it (`first`: below it): nothing here rounds."""
     positions, numbers = cell
-    found = oracle(cases.EXACT, "all", enumeration, merge).run(positions, numbers, delta, keep_all=True)
+    found = oracle(cases.EXACT, "all", enumeration, merge).run(
+        positions, numbers, delta, keep_all=True
+    )
     for k, subset in enumerate(parse_subsets("all", cases.EXACT.views)):
         cameras = [cases.EXACT.rotations[v] for v in subset]
-        candidates, lower, upper, _ = naive.delta_intervals(positions, numbers, cases.EXACT.rotations, subset)
+        candidates, lower, upper, _ = naive.delta_intervals(
+            positions, numbers, cases.EXACT.rotations, subset
+        )
         accepted = candidates[lower <= delta]
         far = accepted[upper[lower <= delta] > delta]
         assert found.n_phantoms[k] == len(cases.distinct(far.positions, far.symbols))
@@ -189,7 +232,13 @@ def test_halves_of_a_cube():
 
 
 @few
-@given(cases.cells(), PROTOCOLS, DELTA, st.sampled_from(MERGE_RULES[:3]), st.randoms(use_true_random=False))
+@given(
+    cases.cells(),
+    PROTOCOLS,
+    DELTA,
+    st.sampled_from(MERGE_RULES[:3]),
+    st.randoms(use_true_random=False),
+)
 def test_order_of_atoms(cell, protocol, delta, merge, random):
     positions, numbers = cell
     order = random.sample(range(len(numbers)), len(numbers))
@@ -206,7 +255,9 @@ def test_order_of_atoms(cell, protocol, delta, merge, random):
 
 
 def turned(protocol, rotation):
-    return Protocol("turned", protocol.views, np.array([rotation.T @ camera for camera in protocol.rotations]))
+    return Protocol(
+        "turned", protocol.views, np.array([rotation.T @ camera for camera in protocol.rotations])
+    )
 
 
 @few
@@ -214,10 +265,18 @@ def turned(protocol, rotation):
 def test_rigid_motion_of_cameras_and_cell(cell, protocol, delta, shift):
     positions, numbers = cell
     every = naive.all_candidates(positions, numbers, list(protocol.rotations))
-    assume(cases.clear_of(every, naive.distance_to_atoms(every.positions, every.symbols, positions, numbers), delta))
+    assume(
+        cases.clear_of(
+            every,
+            naive.distance_to_atoms(every.positions, every.symbols, positions, numbers),
+            delta,
+        )
+    )
     rotation = rotation_from_direction((1.0, -2.0, 0.7), (0.3, 0.1, 2.0))
     one = oracle(protocol).run(positions, numbers, delta, 0.4, keep_all=True)
-    other = oracle(turned(protocol, rotation)).run((positions + shift) @ rotation, numbers, delta, 0.4, keep_all=True)
+    other = oracle(turned(protocol, rotation)).run(
+        (positions + shift) @ rotation, numbers, delta, 0.4, keep_all=True
+    )
     for field in ("n_recovered", "n_phantoms", "n_exact"):
         assert np.array_equal(getattr(one, field), getattr(other, field)), field
     assert np.array_equal(one.reconstruction == 0, other.reconstruction == 0)
@@ -227,17 +286,34 @@ def test_rigid_motion_of_cameras_and_cell(cell, protocol, delta, shift):
 
 
 @few
-@given(cases.cells(), st.sampled_from([cases.FROZEN, cases.OFF_AXIS]), DELTA, st.sampled_from(MERGE_RULES[:3]),
-       st.permutations(range(5)))
+@given(
+    cases.cells(),
+    st.sampled_from([cases.FROZEN, cases.OFF_AXIS]),
+    DELTA,
+    st.sampled_from(MERGE_RULES[:3]),
+    st.permutations(range(5)),
+)
 def test_order_of_views(cell, protocol, delta, merge, order):
     positions, numbers = cell
     every = naive.all_candidates(positions, numbers, list(protocol.rotations))
-    assume(cases.clear_of(every, naive.distance_to_atoms(every.positions, every.symbols, positions, numbers), delta))
-    shuffled = Protocol("shuffled", tuple(protocol.views[v] for v in order), protocol.rotations[list(order)])
+    assume(
+        cases.clear_of(
+            every,
+            naive.distance_to_atoms(every.positions, every.symbols, positions, numbers),
+            delta,
+        )
+    )
+    shuffled = Protocol(
+        "shuffled", tuple(protocol.views[v] for v in order), protocol.rotations[list(order)]
+    )
     subsets = parse_subsets("all", protocol.views)
     again = [tuple(sorted(order.index(v) for v in subset)) for subset in subsets]
-    one = GeometricOracle(protocol, subsets, merge=merge).run(positions, numbers, delta, 0.4, keep_all=True)
-    other = GeometricOracle(shuffled, again, merge=merge).run(positions, numbers, delta, 0.4, keep_all=True)
+    one = GeometricOracle(protocol, subsets, merge=merge).run(
+        positions, numbers, delta, 0.4, keep_all=True
+    )
+    other = GeometricOracle(shuffled, again, merge=merge).run(
+        positions, numbers, delta, 0.4, keep_all=True
+    )
     for field in ("n_recovered", "n_phantoms", "n_exact"):
         assert np.array_equal(getattr(one, field), getattr(other, field)), field
     assert one.phantom_delta == pytest.approx(other.phantom_delta, abs=1e-12)
@@ -250,7 +326,14 @@ def test_order_of_views(cell, protocol, delta, merge, order):
 def test_keeping_every_reconstruction_changes_nothing(cell, protocol, delta, enumeration, merge):
     reader = oracle(protocol, "all", enumeration, merge)
     distinct, every = (reader.run(*cell, delta, keep_all=keep) for keep in (False, True))
-    for field in ("n_recovered", "n_phantoms", "n_exact", "reconstruction", "point_error", "atom_error"):
+    for field in (
+        "n_recovered",
+        "n_phantoms",
+        "n_exact",
+        "reconstruction",
+        "point_error",
+        "atom_error",
+    ):
         assert np.array_equal(getattr(distinct, field), getattr(every, field)), field
     assert np.array_equal(distinct.cell_numbers, np.arange(len(distinct.cells)))
     assert np.array_equal(distinct.entry, distinct.reconstruction)
@@ -279,13 +362,19 @@ def test_the_horizon_of_the_profile_changes_nothing_below_it(cell, protocol, del
 def test_one_atom_and_none(merge):
     reader = oracle(cases.FROZEN, "all", "all-pairs", merge)
     one = reader.run([[1, 2, 3]], [5], 0.01)
-    assert (one.n_recovered == 1).all() and not one.reconstruction.any() and one.atom_error.max() < 1e-14
+    assert (
+        (one.n_recovered == 1).all()
+        and not one.reconstruction.any()
+        and one.atom_error.max() < 1e-14
+    )
     none = reader.run(np.empty((0, 3)), np.empty(0, int), 0.01)
     assert not none.n_recovered.any() and not none.n_phantoms.any() and len(none.cells[0][1]) == 0
 
 
 def test_views_along_one_line_give_nothing():
-    found = oracle(cases.FACING, "front+back,front+side", "anchor", "first").run([[0, 0, 0], [1, 1, 1]], [1, 2], 0.1)
+    found = oracle(cases.FACING, "front+back,front+side", "anchor", "first").run(
+        [[0, 0, 0], [1, 1, 1]], [1, 2], 0.1
+    )
     assert found.n_recovered.tolist() == [0, 2] and found.reconstruction.tolist() == [1, 0]
     assert found.point_error[0] == found.atom_error[0] == found.phantom_delta[0] == np.inf
 
@@ -293,7 +382,10 @@ def test_views_along_one_line_give_nothing():
 def test_the_anchor_pair_may_face_itself():
     """The first two views of the subset see no depth: nothing is enumerated, all pairs are certified."""
     half = np.array([[0, 0, 0], [1, 1, 0]], float)
-    anchor, every = (oracle(cases.FACING, "front+side+back", rule).run(half, [1, 1], 0.1) for rule in ("anchor", "all-pairs"))
+    anchor, every = (
+        oracle(cases.FACING, "front+side+back", rule).run(half, [1, 1], 0.1)
+        for rule in ("anchor", "all-pairs")
+    )
     assert anchor.n_recovered[0] == every.n_recovered[0] == 4  # the first two are front and side
     turned_order = Protocol("t", ("front", "back", "side"), cases.FACING.rotations[[0, 2, 1]])
     found = oracle(turned_order, "full", "anchor").run(half, [1, 1], 0.1)
@@ -311,7 +403,9 @@ def test_species_keep_apart_and_come_sorted():
 
 
 def layers(side=6):
-    return np.stack(np.meshgrid(*[np.arange(side) * 0.3] * 3, indexing="ij"), axis=-1).reshape(-1, 3)
+    return np.stack(np.meshgrid(*[np.arange(side) * 0.3] * 3, indexing="ij"), axis=-1).reshape(
+        -1, 3
+    )
 
 
 def test_too_many_candidates_halve_the_horizon(monkeypatch):

@@ -26,7 +26,18 @@ from rc_hpc.oracle.noise import (
 pytestmark = pytest.mark.filterwarnings("ignore:Set OLD_ERROR_HANDLING")
 
 FROZEN, OFF_AXIS = load_protocol("frozen"), load_protocol("off-axis")
-SALT = np.array([[0, 0, 0], [0, .5, .5], [.5, 0, .5], [.5, .5, 0], [.5, 0, 0], [0, .5, 0], [0, 0, .5], [.5, .5, .5]])
+SALT = np.array(
+    [
+        [0, 0, 0],
+        [0, 0.5, 0.5],
+        [0.5, 0, 0.5],
+        [0.5, 0.5, 0],
+        [0.5, 0, 0],
+        [0, 0.5, 0],
+        [0, 0, 0.5],
+        [0.5, 0.5, 0.5],
+    ]
+)
 
 
 def salt(id="salt"):
@@ -39,7 +50,10 @@ def images(positions, protocol, sigma, seed):
 
 
 def matched(points, protocol, reach):
-    frames, inverse = pair_frames(protocol), least_squares_inverse(protocol, [tuple(range(len(points)))])[0]
+    frames, inverse = (
+        pair_frames(protocol),
+        least_squares_inverse(protocol, [tuple(range(len(points)))])[0],
+    )
     return correspond(points, protocol.rotations, inverse, frames, reach)
 
 
@@ -56,7 +70,9 @@ def test_every_centroid_is_used_once_and_the_misfit_is_no_larger_than_the_truths
     found, misfits, tuples = matched(shuffled, protocol, max(0.01, 8 * sigma))
     assert all(sorted(column) == list(range(len(positions))) for column in tuples.T)
     stacked = np.concatenate([r[:, :2].T for r in protocol.rotations])
-    true, true_misfit, *_ = np.linalg.lstsq(stacked, points.transpose(0, 2, 1).reshape(-1, len(positions)), rcond=None)
+    true, true_misfit, *_ = np.linalg.lstsq(
+        stacked, points.transpose(0, 2, 1).reshape(-1, len(positions)), rcond=None
+    )
     assert misfits.sum() <= true_misfit.sum() + 1e-12
     if sigma == 0:
         assert np.linalg.norm(found[:, None] - positions, axis=2).min(axis=0).max() < 1e-12
@@ -70,12 +86,15 @@ def test_correspondence_is_the_best_of_all_where_all_can_be_tried():
         positions = np.random.default_rng(seed).uniform(0, 2, (4, 3))
         points = images(positions, protocol, 0.1, seed)
         misfit = {
-            (i, j, k): np.square(project_out @ np.concatenate([points[0, i], points[1, j], points[2, k]])).sum()
+            (i, j, k): np.square(
+                project_out @ np.concatenate([points[0, i], points[1, j], points[2, k]])
+            ).sum()
             for i, j, k in itertools.product(range(4), repeat=3)
         }
         best = min(
             sum(misfit[i, second[i], third[i]] for i in range(4))
-            for second in itertools.permutations(range(4)) for third in itertools.permutations(range(4))
+            for second in itertools.permutations(range(4))
+            for third in itertools.permutations(range(4))
         )
         assert matched(points, protocol, 0.8)[1].sum() == pytest.approx(best, rel=1e-9)
 
@@ -90,7 +109,9 @@ def test_centroids_of_one_view_that_match_nothing_still_go_somewhere():
 
 @pytest.mark.parametrize("sigma", [0.0, 0.01])
 def test_correspondence_that_is_stuck_is_searched_anew(sigma):
-    grid = np.array(list(itertools.product(range(4), repeat=3)), float)  # the principal cameras see columns of it
+    grid = np.array(
+        list(itertools.product(range(4), repeat=3)), float
+    )  # the principal cameras see columns of it
     oracle = NoisyOracle(FROZEN)
     for seed in (16, 140):
         positions = grid[np.random.default_rng(seed).choice(64, 32, replace=False)]
@@ -99,15 +120,22 @@ def test_correspondence_that_is_stuck_is_searched_anew(sigma):
         if sigma == 0:
             assert correspond(*arguments)[1].max() > 0.1
         found, misfits, tuples = correspond(*arguments, bound)
-        assert misfits.max() <= bound and all(sorted(column) == list(range(32)) for column in tuples.T)
-        assert np.linalg.norm(found[:, None] - positions, axis=2).min(axis=0).max() < 1e-12 + 4 * sigma
+        assert misfits.max() <= bound and all(
+            sorted(column) == list(range(32)) for column in tuples.T
+        )
+        assert (
+            np.linalg.norm(found[:, None] - positions, axis=2).min(axis=0).max() < 1e-12 + 4 * sigma
+        )
 
 
 def test_correspondence_without_any_within_the_bound_stays():
     points = images(5.6 * SALT[:4], FROZEN, 0.0, 0)
     points[3, 2] += 2.0
     oracle = NoisyOracle(FROZEN)
-    first, second = (correspond(points, oracle.rotations, oracle.inverse, oracle.frames, 0.01, bound) for bound in (np.inf, 1e-12))
+    first, second = (
+        correspond(points, oracle.rotations, oracle.inverse, oracle.frames, 0.01, bound)
+        for bound in (np.inf, 1e-12)
+    )
     assert all(np.array_equal(one, other) for one, other in zip(first, second, strict=True))
 
 
@@ -117,13 +145,19 @@ def test_errors_dealt_out_anew_widen_the_positions_as_the_misfits_say():
     spreads, lengths = [], []
     projectors = np.linalg.inv(oracle.covariance)
     for seed in range(200):
-        _, found, spread = oracle.locate(np.full(8, 11), images(positions, FROZEN, sigma, seed), sigma)
-        errors = (found[:, None] - positions)[np.arange(8), np.linalg.norm(found[:, None] - positions, axis=2).argmin(axis=1)]
+        _, found, spread = oracle.locate(
+            np.full(8, 11), images(positions, FROZEN, sigma, seed), sigma
+        )
+        errors = (found[:, None] - positions)[
+            np.arange(8), np.linalg.norm(found[:, None] - positions, axis=2).argmin(axis=1)
+        ]
         spreads.append(spread)
         lengths.append(np.einsum("ia,ab,ib->", errors, projectors, errors) / (3 * 8 * sigma**2))
     # Never below 1, so that on the mean the spread is a little on the safe side.
     assert 1.3 < np.mean(lengths) <= np.mean(spreads) < 1.1 * np.mean(lengths)
-    _, _, apart = NoisyOracle(alone).locate(np.full(8, 11), images(positions, alone, sigma, 0), sigma)
+    _, _, apart = NoisyOracle(alone).locate(
+        np.full(8, 11), images(positions, alone, sigma, 0), sigma
+    )
     assert apart < 1.6  # no two atoms at one place: only chance
 
 
@@ -135,8 +169,13 @@ def test_errors_depend_on_structure_seed_and_view_only():
     first = counter_draws("a", 3, cell.positions, cell.numbers, 5)
     assert np.array_equal(first[:2], counter_draws("a", 3, cell.positions, cell.numbers, 2))
     order = np.array([7, 0, 3, 5, 1, 2, 6, 4])
-    assert np.array_equal(first[:, order], counter_draws("a", 3, cell.positions[order], cell.numbers[order], 5))
-    others = [counter_draws("b", 3, cell.positions, cell.numbers, 5), counter_draws("a", 4, cell.positions, cell.numbers, 5)]
+    assert np.array_equal(
+        first[:, order], counter_draws("a", 3, cell.positions[order], cell.numbers[order], 5)
+    )
+    others = [
+        counter_draws("b", 3, cell.positions, cell.numbers, 5),
+        counter_draws("a", 4, cell.positions, cell.numbers, 5),
+    ]
     for other in others:
         assert not np.isin(first, other).any()
     assert len(np.unique(first)) == first.size
@@ -144,7 +183,9 @@ def test_errors_depend_on_structure_seed_and_view_only():
 
 def test_errors_are_standard_normal():
     cell = salt()
-    sample = np.concatenate([counter_draws(str(k), 0, cell.positions, cell.numbers, 5).ravel() for k in range(200)])
+    sample = np.concatenate(
+        [counter_draws(str(k), 0, cell.positions, cell.numbers, 5).ravel() for k in range(200)]
+    )
     assert abs(sample.mean()) < 0.03 and sample.std() == pytest.approx(1, abs=0.03)
 
 
@@ -159,30 +200,47 @@ def test_shared_stream_is_the_records():
 
 
 def test_tolerance_rules():
-    assert [delta_of("common", s, 99.0) for s in (0.0, 0.001, 0.05)] == pytest.approx([0.01, 0.01, 0.4])
+    assert [delta_of("common", s, 99.0) for s in (0.0, 0.001, 0.05)] == pytest.approx(
+        [0.01, 0.01, 0.4]
+    )
     assert [delta_of("paper", s, 99.0) for s in (0.0, 0.05)] == pytest.approx([0.15, 0.2])
     kappa = NoisyOracle(FROZEN).kappa
     # The recorded 0.0155, 0.0464, 0.1546, 0.3091 and 0.9533 come from kappa rounded to 4 decimals.
     recorded = [max(0.01, 4 * np.sqrt(2) * 2.7321 * s) for s in (0.0, 0.001, 0.003, 0.01, 0.02)]
     assert np.round(recorded, 4).tolist() == [0.01, 0.0155, 0.0464, 0.1546, 0.3091]
-    assert [delta_of("record", s, kappa) for s in (0.0, 0.001, 0.003, 0.01, 0.02)] == pytest.approx(recorded, rel=2e-5)
-    assert delta_of("record", 0.02, NoisyOracle(OFF_AXIS).kappa) == pytest.approx(4 * np.sqrt(2) * 8.4258 * 0.02, rel=2e-5)
+    assert [delta_of("record", s, kappa) for s in (0.0, 0.001, 0.003, 0.01, 0.02)] == pytest.approx(
+        recorded, rel=2e-5
+    )
+    assert delta_of("record", 0.02, NoisyOracle(OFF_AXIS).kappa) == pytest.approx(
+        4 * np.sqrt(2) * 8.4258 * 0.02, rel=2e-5
+    )
 
 
 def test_symprec_follows_from_sigma_cameras_and_estimator():
     all_views = NoisyOracle(FROZEN, NoiseReading(labeller="distance"))
     pair = NoisyOracle(FROZEN, NoiseReading(labeller="distance", estimator="anchor-pair"))
-    few, some, many = (np.full(n, np.nan) for n in (10, 16, 100))  # their true errors are not asked for
+    few, some, many = (
+        np.full(n, np.nan) for n in (10, 16, 100)
+    )  # their true errors are not asked for
     assert all_views.symprec(0.0, some) == 0.01
-    assert pair.symprec(0.02, some) / all_views.symprec(0.02, some) == pytest.approx(1 / 0.6754, rel=1e-3)
-    assert all_views.symprec(0.02, many) > all_views.symprec(0.02, few) > all_views.symprec(0.01, few)
+    assert pair.symprec(0.02, some) / all_views.symprec(0.02, some) == pytest.approx(
+        1 / 0.6754, rel=1e-3
+    )
+    assert (
+        all_views.symprec(0.02, many) > all_views.symprec(0.02, few) > all_views.symprec(0.01, few)
+    )
     assert NoisyOracle(FROZEN).symprec(0.02, many) == 0.01
     record = NoisyOracle(FROZEN, RECORD)
-    assert [record.symprec(0.02, np.array(d)) for d in ([0.03, 0.04], [1.0], [1e-4], [])] == pytest.approx([6 * 0.05 / 2**0.5, 0.25, 0.01, 0.01])
+    assert [
+        record.symprec(0.02, np.array(d)) for d in ([0.03, 0.04], [1.0], [1e-4], [])
+    ] == pytest.approx([6 * 0.05 / 2**0.5, 0.25, 0.01, 0.01])
 
 
 def test_estimators_take_the_views_they_name():
-    views = {name: NoisyOracle(OFF_AXIS, NoiseReading(estimator=name)).frames.views.tolist() for name in ESTIMATORS}
+    views = {
+        name: NoisyOracle(OFF_AXIS, NoiseReading(estimator=name)).frames.views.tolist()
+        for name in ESTIMATORS
+    }
     assert views["anchor-pair"] == [[0, 1]] and views["best-pair"] == [[0, 2]]
     assert sorted({v for pair in views["all-views"] for v in pair}) == [0, 1, 2, 3, 4]
 
@@ -197,7 +255,9 @@ def test_parallel_anchor_cameras_are_refused():
     protocol = Protocol("flat", ("a", "b", "c"), FROZEN.rotations[[0, 0, 1]])
     with pytest.raises(UsageError, match="best-pair"):
         NoisyOracle(protocol, RECORD)
-    assert NoisyOracle(protocol, NoiseReading(estimator="best-pair")).frames.views.tolist() == [[0, 2]]
+    assert NoisyOracle(protocol, NoiseReading(estimator="best-pair")).frames.views.tolist() == [
+        [0, 2]
+    ]
 
 
 @pytest.mark.parametrize("rule", RULES)
@@ -230,12 +290,24 @@ def test_reading_does_not_use_the_truth():
     shuffled = screen.copy()
     shuffled[2] = screen[2, order]  # the order within a species is not to be seen
     again = oracle.locate(cell.numbers, shuffled, 0.05)
-    assert np.array_equal(kinds, again[0]) and np.array_equal(points, again[1]) and spread == again[2]
+    assert (
+        np.array_equal(kinds, again[0]) and np.array_equal(points, again[1]) and spread == again[2]
+    )
 
 
 def test_nothing_recovered_is_no_label():
-    cell = PackedCell("two", 5.0 * np.eye(3), np.array([[0.0, 0, 0], [2.5, 2.5, 2.5]]), np.array([3, 9]), 221, 221, np.inf)
+    cell = PackedCell(
+        "two",
+        5.0 * np.eye(3),
+        np.array([[0.0, 0, 0], [2.5, 2.5, 2.5]]),
+        np.array([3, 9]),
+        221,
+        221,
+        np.inf,
+    )
     draws = [np.full((5, 2, 2), 0.0)]
     draws[0][1] = 50.0
     found = NoisyOracle(FROZEN, RECORD).run(cell, [0.05], [0], draws)
-    assert found["space_group"][0, 0] == 0 == found["n_recovered"][0, 0] and np.isnan(found["error"][0, 0])
+    assert found["space_group"][0, 0] == 0 == found["n_recovered"][0, 0] and np.isnan(
+        found["error"][0, 0]
+    )

@@ -101,12 +101,22 @@ kernel.twice(2)
 def test_numba_uses_the_folder(tmp_path, early):
     """Also where numba was imported first, as long as no kernel was."""
     (tmp_path / "kernel.py").write_text(
-        "import numba\n@numba.njit(cache=True)\ndef twice(x):\n    return 2 * x\n")
-    environ = {**child_environment(), "NUMBA_CACHE_DIR": str(tmp_path / "cache"),
-               "NUMBA_DISABLE_JIT": "0", "PYTHONPATH": str(Path(cache.__file__).parents[2])}
+        "import numba\n@numba.njit(cache=True)\ndef twice(x):\n    return 2 * x\n"
+    )
+    environ = {
+        **child_environment(),
+        "NUMBA_CACHE_DIR": str(tmp_path / "cache"),
+        "NUMBA_DISABLE_JIT": "0",
+        "PYTHONPATH": str(Path(cache.__file__).parents[2]),
+    }
     done = subprocess.run(
         [sys.executable, "-c", KERNEL.format(folder=str(tmp_path), early=early)],
-        env=environ, capture_output=True, text=True, timeout=120, check=True)
+        env=environ,
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=True,
+    )
     folder = Path(done.stdout.strip())
     assert folder.parent == tmp_path / "cache"
     assert list(folder.rglob("*.nbi"))

@@ -13,19 +13,26 @@ from rc_hpc.parallel import launch
 def python(program, **environ):
     """Run `program` in a plain interpreter with `environ` added to an environment of no rank."""
     return subprocess.run(
-        [sys.executable, "-c", program], capture_output=True, text=True, timeout=60, check=False,
+        [sys.executable, "-c", program],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
         env={**launch.child_environment(), **environ},
     )
 
 
-@pytest.mark.parametrize("environ, tasks", [
-    ({}, 1),
-    ({"SLURM_NTASKS": "8"}, 1),  # a batch script: one plain process
-    ({"SLURM_STEP_NUM_TASKS": "4"}, 4),
-    ({"SLURM_STEP_NUM_TASKS": "1", "PMI_SIZE": "2"}, 2),  # hydra inside an allocation
-    ({"OMPI_COMM_WORLD_SIZE": "3"}, 3),
-    ({"PMI_SIZE": "many"}, 1),
-])
+@pytest.mark.parametrize(
+    "environ, tasks",
+    [
+        ({}, 1),
+        ({"SLURM_NTASKS": "8"}, 1),  # a batch script: one plain process
+        ({"SLURM_STEP_NUM_TASKS": "4"}, 4),
+        ({"SLURM_STEP_NUM_TASKS": "1", "PMI_SIZE": "2"}, 2),  # hydra inside an allocation
+        ({"OMPI_COMM_WORLD_SIZE": "3"}, 3),
+        ({"PMI_SIZE": "many"}, 1),
+    ],
+)
 def test_launched_tasks(environ, tasks):
     assert launch.launched_tasks(environ) == tasks
 
@@ -37,11 +44,21 @@ def test_launcher_rank_needs_a_launcher():
 
 
 def test_child_environment_leaves_no_rank_behind():
-    environ = {"PATH": "p", "PMI_SIZE": "2", "PMIX_RANK": "1", "OMPI_COMM_WORLD_SIZE": "2",
-               "SLURM_STEP_NUM_TASKS": "2", "MPI_LOCALRANKID": "0", "SLURM_JOB_ID": "7",
-               "MPI4PY_LIBMPI": "lib"}
+    environ = {
+        "PATH": "p",
+        "PMI_SIZE": "2",
+        "PMIX_RANK": "1",
+        "OMPI_COMM_WORLD_SIZE": "2",
+        "SLURM_STEP_NUM_TASKS": "2",
+        "MPI_LOCALRANKID": "0",
+        "SLURM_JOB_ID": "7",
+        "MPI4PY_LIBMPI": "lib",
+    }
     assert launch.child_environment(environ) == {
-        "PATH": "p", "SLURM_JOB_ID": "7", "MPI4PY_LIBMPI": "lib"}
+        "PATH": "p",
+        "SLURM_JOB_ID": "7",
+        "MPI4PY_LIBMPI": "lib",
+    }
 
 
 def test_serial_communicator():
@@ -57,8 +74,10 @@ def test_serial_communicator():
 
 
 def test_one_task_never_imports_mpi4py():
-    done = python("import sys; from rc_hpc.parallel.launch import communicator\n"
-                  "print(communicator().size, 'mpi4py' in sys.modules, 'numpy' in sys.modules)")
+    done = python(
+        "import sys; from rc_hpc.parallel.launch import communicator\n"
+        "print(communicator().size, 'mpi4py' in sys.modules, 'numpy' in sys.modules)"
+    )
     assert done.stdout.split() == ["1", "False", "False"], done.stderr
 
 
@@ -100,8 +119,9 @@ def test_library_that_is_none_names_the_cure(tmp_path):
 @pytest.mark.parametrize("variable", ["OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "SLURM_STEP_NUM_TASKS"])
 def test_singletons_are_refused(variable):
     """The wrong launcher: two tasks were started, MPI knows of one."""
-    pytest.importorskip("mpi4py.MPI", reason="mpi4py finds no MPI library",
-                        exc_type=(ImportError, RuntimeError))
+    pytest.importorskip(
+        "mpi4py.MPI", reason="mpi4py finds no MPI library", exc_type=(ImportError, RuntimeError)
+    )
     text = assert_cure(python(GUARDED, **{variable: "2"}))
     assert "joined 1 of them" in text
     assert "--mpi=pmi2" in text and "--mpi=pmix" in text
@@ -120,11 +140,14 @@ def test_guarded_gives_the_exit_code(serial, result, code):
     assert launch.run_guarded(lambda value: value, result) == code
 
 
-@pytest.mark.parametrize("error, code, text", [
-    (RcError("no such file x.cif: check the path"), 1, "rc_hpc: error: no such file x.cif"),
-    (UsageError("bad option"), 2, "rc_hpc: error: bad option"),
-    (KeyboardInterrupt(), 130, "interrupted"),
-])
+@pytest.mark.parametrize(
+    "error, code, text",
+    [
+        (RcError("no such file x.cif: check the path"), 1, "rc_hpc: error: no such file x.cif"),
+        (UsageError("bad option"), 2, "rc_hpc: error: bad option"),
+        (KeyboardInterrupt(), 130, "interrupted"),
+    ],
+)
 def test_guarded_tells_known_errors_without_a_traceback(serial, capsys, error, code, text):
     def main():
         raise error
@@ -156,5 +179,9 @@ def test_threads_default_to_one_and_stay_as_asked(monkeypatch):
     assert environ == dict.fromkeys(launch.THREAD_VARIABLES, "1")
     environ = {"OMP_NUM_THREADS": "4,2", "NUMBA_NUM_THREADS": "3"}
     launch.limit_threads(environ)
-    assert environ == {"OMP_NUM_THREADS": "4,2", "NUMBA_NUM_THREADS": "3",
-                       "OPENBLAS_NUM_THREADS": "4", "MKL_NUM_THREADS": "4"}
+    assert environ == {
+        "OMP_NUM_THREADS": "4,2",
+        "NUMBA_NUM_THREADS": "3",
+        "OPENBLAS_NUM_THREADS": "4",
+        "MKL_NUM_THREADS": "4",
+    }

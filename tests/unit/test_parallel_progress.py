@@ -97,8 +97,9 @@ def test_auto_is_a_bar_on_a_terminal_only():
     assert "\ra word\n" in stream.getvalue()
 
 
-@pytest.mark.parametrize("options", [{"mode": "none"}, {"mode": "plain", "rank": 1},
-                                     {"mode": "bar", "rank": 1}])
+@pytest.mark.parametrize(
+    "options", [{"mode": "none"}, {"mode": "plain", "rank": 1}, {"mode": "bar", "rank": 1}]
+)
 def test_silent(options):
     stream = io.StringIO()
     with Progress(10, stream=stream, **options) as progress:

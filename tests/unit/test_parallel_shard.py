@@ -25,17 +25,25 @@ def test_batches_are_contiguous_bounded_and_maximal(costs, share, max_rows):
         bound = min(limit, max(limit, sum(costs[start:])) / TAPER)
         assert end - start == 1 or sum(costs[start:end]) <= bound + room
         if end < len(costs) and end - start < max_rows:
-            assert sum(costs[start:end + 1]) >= bound - room
+            assert sum(costs[start : end + 1]) >= bound - room
     assert sorted(order) == list(range(len(rows)))
     drawn = batch_costs(costs, bounds)[order]
     assert (np.diff(drawn) <= 0).all()
 
 
 def test_batches_by_hand():
-    bounds, order = make_batches([1, 1, 2, 8, *[1] * 52], max_cost_share=0.0625, max_rows=3)  # at most 4 in a batch
+    bounds, order = make_batches(
+        [1, 1, 2, 8, *[1] * 52], max_cost_share=0.0625, max_rows=3
+    )  # at most 4 in a batch
     assert bounds[:4].tolist() == [0, 3, 4, 7]
     assert order[:2].tolist() == [1, 0]
-    assert np.diff(bounds).tolist() == [3, 1, *[3] * 14, *[2] * 2, *[1] * 6]  # a quarter of what is left
+    assert np.diff(bounds).tolist() == [
+        3,
+        1,
+        *[3] * 14,
+        *[2] * 2,
+        *[1] * 6,
+    ]  # a quarter of what is left
 
 
 @given(cost_lists, st.integers(1, 9))
@@ -77,10 +85,21 @@ def test_parse_shard(text, shard):
     assert parse_shard(text) == shard
 
 
-@pytest.mark.parametrize("text, cure", [
-    ("8/8", "0/8 to 7/8"), ("8/8", "--array=0-7"), ("9/8", "from zero"), ("0/0", "at least one"),
-    ("1", "i/N"), ("-1/4", "i/N"), ("1/4/2", "i/N"), ("a/b", "i/N"), ("", "i/N"), ("1.0/2", "i/N"),
-])
+@pytest.mark.parametrize(
+    "text, cure",
+    [
+        ("8/8", "0/8 to 7/8"),
+        ("8/8", "--array=0-7"),
+        ("9/8", "from zero"),
+        ("0/0", "at least one"),
+        ("1", "i/N"),
+        ("-1/4", "i/N"),
+        ("1/4/2", "i/N"),
+        ("a/b", "i/N"),
+        ("", "i/N"),
+        ("1.0/2", "i/N"),
+    ],
+)
 def test_parse_shard_refuses_with_the_cure(text, cure):
     with pytest.raises(UsageError) as error:
         parse_shard(text)

@@ -12,18 +12,27 @@ from rc_hpc.tables import tables
 def test_table_counts_structures_and_subsets(tmp_path):
     options = options_of(delta_max=0.25)
     batch = random_batch(options, 80)
-    counts = count_census(write_census(tmp_path / "census.h5", options, batch), block_bytes=26 * 8 * 7)
+    counts = count_census(
+        write_census(tmp_path / "census.h5", options, batch), block_bytes=26 * 8 * 7
+    )
     frame = tables(counts, ("phantom-deltas",))[0].frame
     sizes = np.array([len(subset) for subset in options.subsets])
     ok = batch["structures/status"] == Status.ok
-    for name, chosen in (("without quarantined", ok & (batch["structures/quarantine"] == 0)), ("with quarantined", ok)):
+    for name, chosen in (
+        ("without quarantined", ok & (batch["structures/quarantine"] == 0)),
+        ("with quarantined", ok),
+    ):
         rows = frame[frame["structures"] == name]
-        assert rows["delta_angstrom"].tolist() == DELTAS[DELTAS <= 0.25].tolist() and set(rows["n"]) == {chosen.sum()}
+        assert rows["delta_angstrom"].tolist() == DELTAS[DELTAS <= 0.25].tolist() and set(
+            rows["n"]
+        ) == {chosen.sum()}
         for size in (2, 3, 4, 5):
             smallest = batch["cells/phantom_delta"][chosen][:, sizes == size]
             wanted = [int((smallest <= delta).sum()) for delta in rows["delta_angstrom"]]
             assert rows[f"count_{size}_views"].tolist() == wanted and 0 < wanted[0] < wanted[-1]
-            np.testing.assert_allclose(rows[f"share_{size}_views"], np.array(wanted) / smallest.size)
+            np.testing.assert_allclose(
+                rows[f"share_{size}_views"], np.array(wanted) / smallest.size
+            )
 
 
 def test_at_delta_itself_counts_and_none_does_not():

@@ -14,11 +14,15 @@ def one_hot(codes, strength=1.0):
 def test_mean_logit_and_votes_differ_where_one_view_is_sure():
     logits = one_hot([[0, 0, 1]])
     logits[0, 2, 1] = 9.0
-    assert scores.answers(logits, "mean-logit").tolist() == [1] and scores.answers(logits, "votes").tolist() == [0]
+    assert scores.answers(logits, "mean-logit").tolist() == [1] and scores.answers(
+        logits, "votes"
+    ).tolist() == [0]
 
 
 def test_a_tie_goes_to_the_earliest_view():
-    assert scores.answers(one_hot([[2, 1, 1, 2, 0], [0, 3, 1, 3, 1], [3, 2, 1, 0, 0]]), "votes").tolist() == [2, 3, 0]
+    assert scores.answers(
+        one_hot([[2, 1, 1, 2, 0], [0, 3, 1, 3, 1], [3, 2, 1, 0, 0]]), "votes"
+    ).tolist() == [2, 3, 0]
 
 
 def test_votes_are_those_of_the_prediction_files():
@@ -31,11 +35,16 @@ def test_votes_are_those_of_the_prediction_files():
 def test_leading_axes_are_kept():
     logits = np.random.default_rng(3).normal(size=(3, 7, 5, 4))
     for rule in scores.RULES:
-        assert np.array_equal(scores.answers(logits, rule), np.stack([scores.answers(one, rule) for one in logits]))
+        assert np.array_equal(
+            scores.answers(logits, rule), np.stack([scores.answers(one, rule) for one in logits])
+        )
 
 
 def test_confusion_rows_are_the_truth():
-    assert scores.confusion(np.array([0, 0, 1]), np.array([1, 1, 1]), 2).tolist() == [[0, 2], [0, 1]]
+    assert scores.confusion(np.array([0, 0, 1]), np.array([1, 1, 1]), 2).tolist() == [
+        [0, 2],
+        [0, 1],
+    ]
 
 
 def test_calibration_error_by_hand():

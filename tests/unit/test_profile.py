@@ -18,7 +18,11 @@ from rc_hpc.structures.sources import iter_items
 #: Up to where profiles are followed, Å: no length of the cells, at which rounding would decide.
 REACH = 0.4731
 LENGTH = st.floats(0, 1).map(lambda x: round(x, 2))
-SLOWLY = settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
+SLOWLY = settings(
+    max_examples=40,
+    deadline=None,
+    suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
+)
 
 
 def brute_intervals(positions, numbers, protocol, subset):
@@ -36,7 +40,7 @@ def holds(lower, upper, deltas):
 
 def of_subset(profile, k):
     starts, lower, upper = profile
-    return lower[starts[k]:starts[k + 1]], upper[starts[k]:starts[k + 1]]
+    return lower[starts[k] : starts[k + 1]], upper[starts[k] : starts[k + 1]]
 
 
 @SLOWLY
@@ -70,14 +74,19 @@ def test_profile_is_presence_at_random_deltas(protocol, cell, seed):
     for k, subset in enumerate(subsets):
         brute = brute_intervals(positions, numbers, protocol, subset)
         for profile, (lower, upper), counts in zip(
-            (by_acceptance, exact), brute, ([p.n_phantoms[k] for p in points], [p.n_exact[k] for p in points]), strict=True
+            (by_acceptance, exact),
+            brute,
+            ([p.n_phantoms[k] for p in points], [p.n_exact[k] for p in points]),
+            strict=True,
         ):
             low, high = of_subset(profile, k)
             assert (low[1:] > high[:-1]).all()
             np.testing.assert_array_equal(holds(low, high, deltas), holds(lower, upper, deltas))
             np.testing.assert_array_equal(holds(low, high, deltas), np.array(counts) > 0)
             smallest = lower[lower <= REACH].min(initial=np.inf)
-            assert low[:1].tolist() == pytest.approx([smallest] if smallest < np.inf else [], abs=NUMERICAL_ZERO)
+            assert low[:1].tolist() == pytest.approx(
+                [smallest] if smallest < np.inf else [], abs=NUMERICAL_ZERO
+            )
 
 
 @pytest.mark.parametrize("enumeration", ["all-pairs", "anchor"])
@@ -109,9 +118,19 @@ def test_a_narrowed_enumeration_gives_the_same_and_refuses_more():
         oracle = GeometricOracle(FROZEN, parse_subsets("all", FROZEN.views), merge=merge)
         found = oracle.enumerate(positions, numbers, 0.5, 0.5)
         for delta in (0.02, 0.2):
-            whole, narrow = oracle.at_delta(found, delta), oracle.at_delta(found.within(delta), delta)
+            whole, narrow = (
+                oracle.at_delta(found, delta),
+                oracle.at_delta(found.within(delta), delta),
+            )
             direct = oracle.run(positions, numbers, delta)
-            for name in ("n_recovered", "n_phantoms", "n_exact", "reconstruction", "point_error", "atom_error"):
+            for name in (
+                "n_recovered",
+                "n_phantoms",
+                "n_exact",
+                "reconstruction",
+                "point_error",
+                "atom_error",
+            ):
                 np.testing.assert_array_equal(getattr(narrow, name), getattr(whole, name))
                 np.testing.assert_array_equal(getattr(direct, name), getattr(whole, name))
     with pytest.raises(ValueError, match="up to 0.02"):
@@ -131,15 +150,23 @@ def test_profile_of_real_structures_at_200_deltas():
         deltas = np.concatenate((rng.uniform(0, 0.5, 150), 10 ** rng.uniform(-3, -0.3, 50)))
         found = oracle.enumerate(structure.positions, structure.numbers, 0.5, 0.5)
         profiles = oracle.profile(found), oracle.profile(found, CENSUS_ZERO)
-        candidates, _, upper, _ = naive.delta_intervals(structure.positions, structure.numbers, list(FROZEN.rotations), range(5))
+        candidates, _, upper, _ = naive.delta_intervals(
+            structure.positions, structure.numbers, list(FROZEN.rotations), range(5)
+        )
         for k, subset in enumerate(subsets):
             inside = np.isin(candidates.views, subset).all(axis=1)
-            others = candidates.residuals[inside][:, subset]  # of the pair's own views at most half the gap
+            others = candidates.residuals[inside][
+                :, subset
+            ]  # of the pair's own views at most half the gap
             entered = np.maximum(candidates.gap[inside], others.max(axis=1, initial=0.0))
             real = entered < upper[inside] - NUMERICAL_ZERO
             exact = real & (candidates.gap[inside] <= CENSUS_ZERO)
             for profile, which in zip(profiles, (real, exact), strict=True):
                 wanted = holds(entered[which], upper[inside][which], deltas)
-                np.testing.assert_array_equal(holds(*of_subset(profile, k), deltas), wanted, err_msg=f"{structure.id} {subset}")
+                np.testing.assert_array_equal(
+                    holds(*of_subset(profile, k), deltas),
+                    wanted,
+                    err_msg=f"{structure.id} {subset}",
+                )
                 compared, present = compared + wanted.size, present + wanted.sum()
     assert n == 320 and 0.02 < present / compared < 0.98

@@ -38,7 +38,12 @@ def crystals(tmp_path_factory):
     """Folder with packed.h5 and renders.h5 of eight crystals."""
     folder = tmp_path_factory.mktemp("crystals")
     assert pack(["synthetic:8", "-o", str(folder / "packed.h5"), *QUIET]) == 0
-    assert render([str(folder / "packed.h5"), "-o", str(folder / "renders.h5"), "--size", "64", *QUIET]) == 0
+    assert (
+        render(
+            [str(folder / "packed.h5"), "-o", str(folder / "renders.h5"), "--size", "64", *QUIET]
+        )
+        == 0
+    )
     return folder
 
 
@@ -51,17 +56,41 @@ def query(crystals, tmp_path, monkeypatch):
     def run(*arguments, stub=None, output="a.h5", source="packed.h5", pictures=True):
         more = ["--pictures", str(crystals / "renders.h5")] if pictures else []
         url = ["--base-url", stub.url] if stub is not None else []
-        return main([str(crystals / source), "-o", str(tmp_path / output), "--model", "m", *more, *url, *arguments, *QUIET])
+        return main(
+            [
+                str(crystals / source),
+                "-o",
+                str(tmp_path / output),
+                "--model",
+                "m",
+                *more,
+                *url,
+                *arguments,
+                *QUIET,
+            ]
+        )
 
     return run
 
 
 def journal(tmp_path):
-    return [entry for entry in map(json.loads, (tmp_path / "a.journal.jsonl").read_text(encoding="utf-8").splitlines()) if "key" in entry]
+    return [
+        entry
+        for entry in map(
+            json.loads, (tmp_path / "a.journal.jsonl").read_text(encoding="utf-8").splitlines()
+        )
+        if "key" in entry
+    ]
 
 
 def test_help_is_at_hand():
-    done = subprocess.run([sys.executable, "-X", "importtime", ROOT / "jobs" / "query_vlm.py", "--help"], capture_output=True, text=True, check=True, env=child_environment())
+    done = subprocess.run(
+        [sys.executable, "-X", "importtime", ROOT / "jobs" / "query_vlm.py", "--help"],
+        capture_output=True,
+        text=True,
+        check=True,
+        env=child_environment(),
+    )
     assert "examples:" in done.stdout and "python -m rc_hpc.ladder" in done.stdout
     for heavy in ("aiohttp", "pymatgen", "numba", "h5py", "ase", "pandas"):
         assert not re.search(rf"\| +{heavy}$", done.stderr, re.MULTILINE), heavy
@@ -70,47 +99,140 @@ def test_help_is_at_hand():
 def test_a_run_and_all_its_files(query, tmp_path, crystals, capsys):
     arms = ("pixels", "coordinates", "question-only", "formula-only", "extraction")
     prices = tmp_path / "prices.toml"
-    prices.write_text('currency = "EUR"\n["m"]\ninput_per_million = 1.0\noutput_per_million = 10.0\n')
+    prices.write_text(
+        'currency = "EUR"\n["m"]\ninput_per_million = 1.0\noutput_per_million = 10.0\n'
+    )
     with Stub(faults=0.2, key=KEY) as stub:
-        assert query("--arms", ",".join(arms), "--samples", "2", "--prices", str(prices), "--temperature", "0.7", "--extra", '{"top_p": 0.9}', stub=stub) == 0
+        assert (
+            query(
+                "--arms",
+                ",".join(arms),
+                "--samples",
+                "2",
+                "--prices",
+                str(prices),
+                "--temperature",
+                "0.7",
+                "--extra",
+                '{"top_p": 0.9}',
+                stub=stub,
+            )
+            == 0
+        )
     assert sum(stub.replied.values()) == 80
 
     tables, attributes = read_answers(tmp_path / "a.h5")
     samples = tables["samples"]
-    order = list(zip(samples["structure"].tolist(), samples["arm"].tolist(), samples["sample"].tolist(), strict=True))
+    order = list(
+        zip(
+            samples["structure"].tolist(),
+            samples["arm"].tolist(),
+            samples["sample"].tolist(),
+            strict=True,
+        )
+    )
     assert len(order) == len(set(order)) == 80 and len(set(samples["key"])) == 80
-    assert (attributes["currency"], attributes["requests_lost_in_flight"]) == ("EUR", 0) and json.loads(attributes["options"])["parameters"] == {"model": "m", "temperature": 0.7, "top_p": 0.9}
+    assert (attributes["currency"], attributes["requests_lost_in_flight"]) == (
+        "EUR",
+        0,
+    ) and json.loads(attributes["options"])["parameters"] == {
+        "model": "m",
+        "temperature": 0.7,
+        "top_p": 0.9,
+    }
     known = ~np.isnan(samples["tokens_in"])
-    assert 0 < known.sum() < 80 and np.allclose(samples["cost"][known], 2e-4) and np.isnan(samples["cost"][~known]).all()
-    assert set(samples["model"]) == {"resolved-model-2"} and (samples["n_attempts"] >= 1).all() and all(map(json.loads, samples["attempts"]))
+    assert (
+        0 < known.sum() < 80
+        and np.allclose(samples["cost"][known], 2e-4)
+        and np.isnan(samples["cost"][~known]).all()
+    )
+    assert (
+        set(samples["model"]) == {"resolved-model-2"}
+        and (samples["n_attempts"] >= 1).all()
+        and all(map(json.loads, samples["attempts"]))
+    )
 
     for number, arm in enumerate(arms[:4]):
         file = read_predictions(tmp_path / "a.predictions" / f"{arm}.json")
-        assert (file.kind, file.k, file.scored) == (arm, 2, True) and [p.material_id for p in file.predictions] == tables["structures"]["id"].tolist()
-        assert file.cell == {"pixels": "conventional", "coordinates": "conventional"}.get(arm, "none")
+        assert (file.kind, file.k, file.scored) == (arm, 2, True) and [
+            p.material_id for p in file.predictions
+        ] == tables["structures"]["id"].tolist()
+        assert file.cell == {"pixels": "conventional", "coordinates": "conventional"}.get(
+            arm, "none"
+        )
         rows = tables["predictions"]["arm"] == tables["arms"]["arm"][number]
-        assert tables["arms"]["n_correct"][number] == file.n_correct == tables["predictions"]["correct"][rows].sum()
+        assert (
+            tables["arms"]["n_correct"][number]
+            == file.n_correct
+            == tables["predictions"]["correct"][rows].sum()
+        )
         votes = tables["predictions"]["votes"][rows]
-        assert [dict(p.votes) for p in file.predictions] == [{CRYSTAL_SYSTEMS[i]: int(n) for i, n in enumerate(row) if n} for row in votes]
+        assert [dict(p.votes) for p in file.predictions] == [
+            {CRYSTAL_SYSTEMS[i]: int(n) for i, n in enumerate(row) if n} for row in votes
+        ]
     assert len(json.loads((tmp_path / "a.emitted.json").read_text())) == 8
 
     with h5py.File(crystals / "renders.h5") as manifest:
         names = set(manifest["pictures/file"].asstr()[()])
     bodies = [json.loads(raw) for raw in stub.bodies]
-    shown = [pictures_of(body) for body in bodies if isinstance(body["messages"][0]["content"], list)]
+    shown = [
+        pictures_of(body) for body in bodies if isinstance(body["messages"][0]["content"], list)
+    ]
     files = {(crystals / "renders" / name).read_bytes() for name in names}
     assert shown and all(len(pictures) == 5 and set(pictures) <= files for pictures in shown)
-    assert all(body["temperature"] == 0.7 and body["top_p"] == 0.9 and body.keys() == {"model", "temperature", "top_p", "messages"} for body in bodies)
+    assert all(
+        body["temperature"] == 0.7
+        and body["top_p"] == 0.9
+        and body.keys() == {"model", "temperature", "top_p", "messages"}
+        for body in bodies
+    )
 
     capsys.readouterr()
-    assert ladder([str(tmp_path / "a.predictions"), "--structures", str(crystals / "packed.h5"), "--table", "ladder"]) == 0
+    assert (
+        ladder(
+            [
+                str(tmp_path / "a.predictions"),
+                "--structures",
+                str(crystals / "packed.h5"),
+                "--table",
+                "ladder",
+            ]
+        )
+        == 0
+    )
     told = capsys.readouterr().out
     assert "R4 only" in told
-    assert ladder([str(tmp_path / "a.h5"), "--structures", str(crystals / "packed.h5"), "--table", "ladder"]) == 0
+    assert (
+        ladder(
+            [
+                str(tmp_path / "a.h5"),
+                "--structures",
+                str(crystals / "packed.h5"),
+                "--table",
+                "ladder",
+            ]
+        )
+        == 0
+    )
     assert capsys.readouterr().out == told
-    assert ladder([str(tmp_path / "a.h5"), "--structures", str(crystals / "packed.h5"), "--figures", str(tmp_path / "figures"), "-q"]) == 0
+    assert (
+        ladder(
+            [
+                str(tmp_path / "a.h5"),
+                "--structures",
+                str(crystals / "packed.h5"),
+                "--figures",
+                str(tmp_path / "figures"),
+                "-q",
+            ]
+        )
+        == 0
+    )
     assert (tmp_path / "figures" / "leaderboard.pdf").exists()
-    assert print_tables([str(tmp_path / "a.h5")]) == 1 and "rc_hpc.ladder reads them" in capsys.readouterr().err
+    assert (
+        print_tables([str(tmp_path / "a.h5")]) == 1
+        and "rc_hpc.ladder reads them" in capsys.readouterr().err
+    )
     everything = b"".join(path.read_bytes() for path in tmp_path.rglob("*") if path.is_file())
     assert KEY.encode() not in everything
 
@@ -120,8 +242,13 @@ def test_the_file_explains_itself(query, tmp_path):
         assert query(stub=stub) == 0
     with h5py.File(tmp_path / "a.h5") as h5:
         found = []
-        h5.visititems(lambda path, item: found.append(item) if isinstance(item, h5py.Dataset) else None)
-        assert all(item.attrs["units"] and item.attrs["description"] for item in found) and len(found) > 50
+        h5.visititems(
+            lambda path, item: found.append(item) if isinstance(item, h5py.Dataset) else None
+        )
+        assert (
+            all(item.attrs["units"] and item.attrs["description"] for item in found)
+            and len(found) > 50
+        )
         assert h5py.check_enum_dtype(h5["samples/outcome"].dtype)["empty_by_length"] == 2
     for group in ("structures", "samples", "predictions", "arms", "questions"):
         assert xarray.open_dataset(tmp_path / "a.h5", group=group, engine="h5netcdf").sizes
@@ -132,7 +259,10 @@ def test_resuming_pays_for_nothing_twice_and_may_add(query, tmp_path):
         assert query("--samples", "1", stub=stub) == 0 and stub.n == 8
         assert query("--samples", "1", stub=stub) == 2  # there is a finished output
         assert query("--samples", "1", "--resume", stub=stub) == 0 and stub.n == 8
-        assert query("--samples", "2", "--arms", "pixels,formula-only", "--resume", stub=stub) == 0 and stub.n == 32
+        assert (
+            query("--samples", "2", "--arms", "pixels,formula-only", "--resume", stub=stub) == 0
+            and stub.n == 32
+        )
         assert query("--temperature", "1", "--resume", stub=stub) == 1 and stub.n == 32
         assert query("--samples", "1", "--overwrite", stub=stub) == 0 and stub.n == 40
     assert (tmp_path / "a.journal.jsonl.1").is_file() and len(journal(tmp_path)) == 8
@@ -153,13 +283,23 @@ def test_failures_are_recorded_gated_and_asked_again(query, crystals, tmp_path):
         first = query(*arguments, stub=stub, pictures=False)
         tables, _ = read_answers(tmp_path / "a.h5")
         failed = int((tables["samples"]["outcome"] == 3).sum())
-        assert failed > 0 and first == 3 and not tables["arms"]["scored"][0] and tables["arms"]["scored"][1]
-        assert tables["arms"]["why_unscored"][0].startswith("api errors") and tables["arms"]["n"].tolist() == [8, 8]
+        assert (
+            failed > 0
+            and first == 3
+            and not tables["arms"]["scored"][0]
+            and tables["arms"]["scored"][1]
+        )
+        assert tables["arms"]["why_unscored"][0].startswith("api errors") and tables["arms"][
+            "n"
+        ].tolist() == [8, 8]
         file = read_predictions(tmp_path / "a.predictions" / "coordinates.json")
         assert file.scored is False and len(file.predictions) == 8 and file.api_errors == failed
         assert query(*arguments, "--resume", stub=stub, pictures=False) == 3 and stub.n == 16
         broken["on"] = False
-        assert query(*arguments, "--resume", "--retry-failed", stub=stub, pictures=False) == 0 and stub.n == 16 + failed
+        assert (
+            query(*arguments, "--resume", "--retry-failed", stub=stub, pictures=False) == 0
+            and stub.n == 16 + failed
+        )
     assert read_predictions(tmp_path / "a.predictions" / "coordinates.json").scored
 
 
@@ -167,10 +307,19 @@ def test_the_two_parsers_and_parsing_again(query, tmp_path, capsys):
     with Stub(lambda body, number: chat("ANSWER: hexagonal, not cubic")) as stub:
         assert query("--samples", "1", stub=stub) == 0
     tables, _ = read_answers(tmp_path / "a.h5")
-    assert set(tables["samples"]["answer_line"]) == {6} and set(tables["samples"]["last_mention"]) == {7} and tables["arms"]["n_parsers_agree"].tolist() == [0]
+    assert (
+        set(tables["samples"]["answer_line"]) == {6}
+        and set(tables["samples"]["last_mention"]) == {7}
+        and tables["arms"]["n_parsers_agree"].tolist() == [0]
+    )
     before = (tmp_path / "a.predictions" / "pixels.json").read_bytes()
     for parser, label in (("last-mention", "cubic"), ("answer-line", "hexagonal")):
-        assert main(["parse", str(tmp_path / "a.h5"), "--parser", parser, "-o", str(tmp_path / parser)]) == 0
+        assert (
+            main(
+                ["parse", str(tmp_path / "a.h5"), "--parser", parser, "-o", str(tmp_path / parser)]
+            )
+            == 0
+        )
         file = read_predictions(tmp_path / parser / "pixels.json")
         assert {p.pred for p in file.predictions} == {label} and file.details["parser"] == parser
     assert (tmp_path / "answer-line" / "pixels.json").read_bytes() == before
@@ -182,15 +331,30 @@ def test_extraction_then_answers_from_it(query, tmp_path, crystals):
         text = body["messages"][0]["content"]
         if isinstance(text, list):
             return chat("I cannot see any." if number == 0 else "Na 0 0 0\nCl 0.5 0.5 0.5")
-        assert "Na 0.00000 0.00000 0.00000\nCl 0.50000 0.50000 0.50000" in text and "alpha = " in text
+        assert (
+            "Na 0.00000 0.00000 0.00000\nCl 0.50000 0.50000 0.50000" in text and "alpha = " in text
+        )
         return chat("ANSWER: cubic")
 
     with Stub(answer) as stub:
         assert query("--arms", "extraction", "--samples", "1", "--concurrency", "1", stub=stub) == 0
         assert "#" in json.loads(stub.bodies[0])["messages"][0]["content"][0]["text"]
-        assert query("--arms", "answer-from-text", "--emitted", str(tmp_path / "a.emitted.json"), stub=stub, output="b.h5", pictures=False) == 0
+        assert (
+            query(
+                "--arms",
+                "answer-from-text",
+                "--emitted",
+                str(tmp_path / "a.emitted.json"),
+                stub=stub,
+                output="b.h5",
+                pictures=False,
+            )
+            == 0
+        )
     tables, _ = read_answers(tmp_path / "b.h5")
-    assert (tables["samples"]["outcome"] == 5).sum() == 3 and stub.n == 8 + 21  # nothing to ask about is a miss, not a row less
+    assert (
+        tables["samples"]["outcome"] == 5
+    ).sum() == 3 and stub.n == 8 + 21  # nothing to ask about is a miss, not a row less
     file = read_predictions(tmp_path / "b.predictions" / "answer-from-text.json")
     assert len(file.predictions) == 8 and file.losses.unanswered == 1 and not file.scored
 
@@ -198,9 +362,16 @@ def test_extraction_then_answers_from_it(query, tmp_path, crystals):
 def test_a_plan_sends_nothing_and_tells_the_bill(query, tmp_path, capsys):
     prices = tmp_path / "prices.toml"
     prices.write_text('["m"]\ninput_per_million = 2.0\noutput_per_million = 10.0\n')
-    code = query("--dry-run", "--arms", "pixels,coordinates", "--prices", str(prices), "--max-tokens", "1000")
+    code = query(
+        "--dry-run", "--arms", "pixels,coordinates", "--prices", str(prices), "--max-tokens", "1000"
+    )
     out = capsys.readouterr().out
-    assert code == 0 and "requests: 48" in out and re.search(r"cost, at most roughly: 0\.50\d* USD", out) and "pictures of a structure: 5" in out
+    assert (
+        code == 0
+        and "requests: 48" in out
+        and re.search(r"cost, at most roughly: 0\.50\d* USD", out)
+        and "pictures of a structure: 5" in out
+    )
     assert sorted(path.name for path in tmp_path.iterdir()) == ["prices.toml"]
     with Stub() as stub:
         query("--samples", "1", stub=stub)
@@ -209,27 +380,53 @@ def test_a_plan_sends_nothing_and_tells_the_bill(query, tmp_path, capsys):
     assert "requests: 8 (of 16" in capsys.readouterr().out
 
 
-@pytest.mark.parametrize(("arguments", "code", "word"), [
-    (["--arms", "pixel"], 2, "unknown arm"), (["--samples", "0"], 2, "above 0"), (["--temperature", "nan"], 2, "no number above 0"), (["--temperature", "-1"], 2, "no number above 0"), (["--extra", "[1]"], 2, "no JSON object"), (["--extra", '{"model": "x"}'], 2, "option of its own"),
-    (["--max-tokens", "5", "--max-completion-tokens", "5"], 2, "two names"), (["--base-url", "http://user:pw@host/v1"], 2, "password"), (["--base-url", "host:8000"], 2, "http://"),
-    (["--api-key-env", "NOT_SET_ANYWHERE"], 2, "not set"), (["--resume", "--overwrite"], 2, "contradict"), (["--retry-failed"], 2, "--resume"), (["--model", ""], 2, "--model"),
-    (["--arms", "answer-from-text"], 2, "--emitted"), (["--prices", "nowhere.toml"], 2, "--prices"), (["--limit", "x"], 2, "whole number"), (["-o", "a.json"], 2, ".h5"),
-])
-def test_wrong_usage_is_told_before_anything_is_sent(query, tmp_path, capsys, arguments, code, word):
+@pytest.mark.parametrize(
+    ("arguments", "code", "word"),
+    [
+        (["--arms", "pixel"], 2, "unknown arm"),
+        (["--samples", "0"], 2, "above 0"),
+        (["--temperature", "nan"], 2, "no number above 0"),
+        (["--temperature", "-1"], 2, "no number above 0"),
+        (["--extra", "[1]"], 2, "no JSON object"),
+        (["--extra", '{"model": "x"}'], 2, "option of its own"),
+        (["--max-tokens", "5", "--max-completion-tokens", "5"], 2, "two names"),
+        (["--base-url", "http://user:pw@host/v1"], 2, "password"),
+        (["--base-url", "host:8000"], 2, "http://"),
+        (["--api-key-env", "NOT_SET_ANYWHERE"], 2, "not set"),
+        (["--resume", "--overwrite"], 2, "contradict"),
+        (["--retry-failed"], 2, "--resume"),
+        (["--model", ""], 2, "--model"),
+        (["--arms", "answer-from-text"], 2, "--emitted"),
+        (["--prices", "nowhere.toml"], 2, "--prices"),
+        (["--limit", "x"], 2, "whole number"),
+        (["-o", "a.json"], 2, ".h5"),
+    ],
+)
+def test_wrong_usage_is_told_before_anything_is_sent(
+    query, tmp_path, capsys, arguments, code, word
+):
     assert query(*arguments) == code
     assert word in capsys.readouterr().err and not list(tmp_path.iterdir())
 
 
-@pytest.mark.parametrize(("url", "named", "goes"), [
-    ("http://127.0.0.1:8000/v1", None, True), ("https://endpoint.example/v1", None, True), ("http://node7:8000/v1", None, False), ("http://node7:8000/v1", "OPENAI_API_KEY", True),
-])
+@pytest.mark.parametrize(
+    ("url", "named", "goes"),
+    [
+        ("http://127.0.0.1:8000/v1", None, True),
+        ("https://endpoint.example/v1", None, True),
+        ("http://node7:8000/v1", None, False),
+        ("http://node7:8000/v1", "OPENAI_API_KEY", True),
+    ],
+)
 def test_a_key_does_not_go_out_in_the_clear_unasked(monkeypatch, url, named, goes):
     monkeypatch.setenv("OPENAI_API_KEY", f" {KEY}\n")
     assert key_of(Namespace(api_key_env=named), OPENAI, url) == (KEY if goes else None)
 
 
 def test_the_config_file_sets_all_of_it(query, tmp_path):
-    (tmp_path / "c.toml").write_text('arms = ["pixels", "formula-only"]\nsamples = 1\ntemperature = 0.5\nlimit = 3\n')
+    (tmp_path / "c.toml").write_text(
+        'arms = ["pixels", "formula-only"]\nsamples = 1\ntemperature = 0.5\nlimit = 3\n'
+    )
     with Stub() as stub:
         assert query("--config", str(tmp_path / "c.toml"), stub=stub) == 0
     assert stub.n == 6 and json.loads(stub.bodies[0])["temperature"] == 0.5
@@ -251,21 +448,57 @@ def test_progress_tells_rate_spend_and_time_left(crystals, tmp_path, capsys):
     prices = tmp_path / "prices.toml"
     prices.write_text('["m"]\ninput_per_million = 1e4\noutput_per_million = 0\n')
     with Stub(lambda body, number: chat(), latency_s=0.01) as stub:
-        arguments = [str(crystals / "packed.h5"), "-o", str(tmp_path / "a.h5"), "--arms", "formula-only", "--model", "m", "--base-url", stub.url, "--prices", str(prices), "--progress", "plain"]
+        arguments = [
+            str(crystals / "packed.h5"),
+            "-o",
+            str(tmp_path / "a.h5"),
+            "--arms",
+            "formula-only",
+            "--model",
+            "m",
+            "--base-url",
+            stub.url,
+            "--prices",
+            str(prices),
+            "--progress",
+            "plain",
+        ]
         assert main(arguments) == 0
     lines = capsys.readouterr().err.splitlines()
-    assert re.fullmatch(r"24/24 replies \(100 %\), [\d.]+/s, [\d:]+ elapsed, 0 failed, 24 USD, \d+ at once", lines[-1]) and any(" left, " in line for line in lines)
+    assert re.fullmatch(
+        r"24/24 replies \(100 %\), [\d.]+/s, [\d:]+ elapsed, 0 failed, 24 USD, \d+ at once",
+        lines[-1],
+    ) and any(" left, " in line for line in lines)
 
 
 @pytest.mark.parametrize("name", ["SIGUSR1", "SIGINT"])
 def test_a_signal_ends_a_run_in_good_order(crystals, tmp_path, name):
     with Stub(latency_s=0.1) as stub:
-        command = [sys.executable, ROOT / "jobs" / "query_vlm.py", crystals / "packed.h5", "-o", tmp_path / "a.h5", "--arms", "formula-only", "--model", "m", "--base-url", stub.url,
-                   "--concurrency", "2", "--samples", "40", "--progress", "none"]
+        command = [
+            sys.executable,
+            ROOT / "jobs" / "query_vlm.py",
+            crystals / "packed.h5",
+            "-o",
+            tmp_path / "a.h5",
+            "--arms",
+            "formula-only",
+            "--model",
+            "m",
+            "--base-url",
+            stub.url,
+            "--concurrency",
+            "2",
+            "--samples",
+            "40",
+            "--progress",
+            "none",
+        ]
         job = subprocess.Popen(command, env=child_environment(), stderr=subprocess.PIPE, text=True)
         while stub.n < 4 and job.poll() is None:
             time.sleep(0.02)
         os.kill(job.pid, getattr(signal, name))
         told = job.communicate(timeout=60)[1]
-        assert job.returncode == 0 and "--resume goes on" in told and not (tmp_path / "a.h5").exists()
+        assert (
+            job.returncode == 0 and "--resume goes on" in told and not (tmp_path / "a.h5").exists()
+        )
         assert len(journal(tmp_path)) == stub.n == sum(stub.replied.values()) < 320

@@ -33,7 +33,12 @@ ATOMS = {"salt": 8, "titanium": 2, "iron": 2, "silicon": 8}
 def packed(tmp_path_factory):
     """Four crystals, an unreadable file and one with atoms on each other."""
     folder = tmp_path_factory.mktemp("sources")
-    crystals = {"salt": bulk("NaCl", "rocksalt", 5.64), "titanium": bulk("Ti"), "iron": bulk("Fe"), "silicon": bulk("Si")}
+    crystals = {
+        "salt": bulk("NaCl", "rocksalt", 5.64),
+        "titanium": bulk("Ti"),
+        "iron": bulk("Fe"),
+        "silicon": bulk("Si"),
+    }
     for name, atoms in crystals.items():
         write(folder / f"{name}.cif", atoms)
     clash = bulk("Fe", cubic=True)
@@ -68,15 +73,25 @@ def test_every_structure_has_a_row_and_five_pictures_or_a_reason(packed, rendere
     rows, pictures = columns(rendered, "structures"), columns(rendered, "pictures")
     names = [id_.rpartition("/")[2].removesuffix(".cif") for id_ in rows["id"]]
     status = dict(zip(names, rows["status"], strict=True))
-    assert status == {name: Status.ok for name in ATOMS} | {"broken": Status.empty, "clash": Status.close_atoms}
-    assert all(bool(message) == (code != 0) for message, code in zip(rows["message"], rows["status"], strict=True))
+    assert status == {name: Status.ok for name in ATOMS} | {
+        "broken": Status.empty,
+        "clash": Status.close_atoms,
+    }
+    assert all(
+        bool(message) == (code != 0)
+        for message, code in zip(rows["message"], rows["status"], strict=True)
+    )
     drawn = [names[row] for row in pictures["structure"]]
     assert drawn == [name for name in names if name in ATOMS for _ in VIEWS]
     assert pictures["view"].tolist() == [0, 1, 2, 3, 4] * 4
     assert read_table(rendered, ["protocol/view"])["protocol/view"].tolist() == VIEWS
-    assert {name: rows["n_drawn"][k] for k, name in enumerate(names)} == {name: 8 * ATOMS.get(name, 0) for name in names}
+    assert {name: rows["n_drawn"][k] for k, name in enumerate(names)} == {
+        name: 8 * ATOMS.get(name, 0) for name in names
+    }
     for name in ("lattice", "space_group", "crystal_system_conventional", "sha256"):
-        np.testing.assert_array_equal(rows[name], read_table(packed, [f"structures/{name}"])[f"structures/{name}"])
+        np.testing.assert_array_equal(
+            rows[name], read_table(packed, [f"structures/{name}"])[f"structures/{name}"]
+        )
 
 
 def test_manifest_says_what_is_in_the_folder(rendered):
@@ -84,12 +99,21 @@ def test_manifest_says_what_is_in_the_folder(rendered):
     assert sorted(path.name for path in folder.iterdir()) == sorted(pictures["file"])
     for k, name in enumerate(pictures["file"]):
         data = (folder / name).read_bytes()
-        assert (len(data), hashlib.sha256(data).hexdigest()) == (pictures["bytes"][k], pictures["sha256"][k])
+        assert (len(data), hashlib.sha256(data).hexdigest()) == (
+            pictures["bytes"][k],
+            pictures["sha256"][k],
+        )
         image = Image.open(folder / name)
         assert image.size == (96, 96) and image.info == {}
-        assert hashlib.sha256(np.asarray(image).tobytes()).hexdigest() == pictures["pixels_sha256"][k]
+        assert (
+            hashlib.sha256(np.asarray(image).tobytes()).hexdigest() == pictures["pixels_sha256"][k]
+        )
     assert set(pictures["convention"]) == {"C1"} and set(pictures["renderer"]) == {Renderer.fast}
-    assert (pictures["tiling"] == 2).all() and (pictures["radii_factor"] == 0.5).all() and (pictures["size"] == 96).all()
+    assert (
+        (pictures["tiling"] == 2).all()
+        and (pictures["radii_factor"] == 0.5).all()
+        and (pictures["size"] == 96).all()
+    )
     with h5py.File(rendered) as h5:
         assert h5.attrs["picture_folder"] == folder.name
         assert {"matplotlib", "ase", "zlib"} <= json.loads(h5.attrs["package_versions"]).keys()
@@ -107,7 +131,9 @@ def test_no_name_tells_anything(rendered):
 
 
 def to_segment(points, start, end):
-    along = np.clip((points - start) @ (end - start) / max((end - start) @ (end - start), 1e-30), 0, 1)
+    along = np.clip(
+        (points - start) @ (end - start) / max((end - start) @ (end - start), 1e-30), 0, 1
+    )
     return np.linalg.norm(points - start - along[:, None] * (end - start), axis=1)
 
 
@@ -119,23 +145,39 @@ def test_discs_lie_where_the_picture_shows_them(rendered):
     for k, (row, view) in enumerate(zip(pictures["structure"], pictures["view"], strict=True)):
         pixels = np.asarray(Image.open(rendered.with_suffix("") / pictures["file"][k])).astype(int)
         mine = (discs["structure"] == row) & (discs["view"] == view)
-        number, site, u, v, radius, depth = (discs[name][mine] for name in ("number", "site", "u", "v", "radius", "depth"))
+        number, site, u, v, radius, depth = (
+            discs[name][mine] for name in ("number", "site", "u", "v", "radius", "depth")
+        )
         centres, n = np.column_stack((u, v)), len(u) // 8
         assert site.tolist() == list(range(n)) * 8
 
         scale = pictures["px_per_angstrom"][k] * np.array([1, -1])
         origin = np.array([pictures["origin_u"][k], pictures["origin_v"][k]])
-        step = (lattices[row] @ rotation[view])[2]  # the second tile is one step along the third vector
-        np.testing.assert_allclose(centres[n:2 * n] - centres[:n], np.tile(step[:2] * scale, (n, 1)), atol=1e-9)
-        np.testing.assert_allclose(depth[n:2 * n] - depth[:n], step[2], atol=1e-9)
+        step = (lattices[row] @ rotation[view])[
+            2
+        ]  # the second tile is one step along the third vector
+        np.testing.assert_allclose(
+            centres[n : 2 * n] - centres[:n], np.tile(step[:2] * scale, (n, 1)), atol=1e-9
+        )
+        np.testing.assert_allclose(depth[n : 2 * n] - depth[:n], step[2], atol=1e-9)
 
         corners = np.array(list(itertools.product((0, 2), repeat=3)))
         on_screen = origin + (corners @ lattices[row] @ rotation[view])[:, :2] * scale
-        edges = [(i, j) for i, j in itertools.combinations(range(8), 2) if np.count_nonzero(corners[i] - corners[j]) == 1]
-        to_edges = np.min([to_segment(centres, on_screen[i], on_screen[j]) for i, j in edges], axis=0)
-        apart = np.linalg.norm(centres[:, None] - centres, axis=2) + 1e3 * (depth < depth[:, None] - 1e-6)
+        edges = [
+            (i, j)
+            for i, j in itertools.combinations(range(8), 2)
+            if np.count_nonzero(corners[i] - corners[j]) == 1
+        ]
+        to_edges = np.min(
+            [to_segment(centres, on_screen[i], on_screen[j]) for i, j in edges], axis=0
+        )
+        apart = np.linalg.norm(centres[:, None] - centres, axis=2) + 1e3 * (
+            depth < depth[:, None] - 1e-6
+        )
         np.fill_diagonal(apart, np.inf)
-        for disc in np.flatnonzero((to_edges > 3) & (apart > radius + 3).all(axis=1) & (radius > 3)):
+        for disc in np.flatnonzero(
+            (to_edges > 3) & (apart > radius + 3).all(axis=1) & (radius > 3)
+        ):
             found = pixels[int(np.floor(v[disc])), int(np.floor(u[disc]))]
             assert np.abs(found - np.round(jmol_colors[number[disc]] * 255)).max() <= 1
             checked += 1
@@ -160,8 +202,13 @@ def test_resume_draws_what_is_missing(packed, rendered, tmp_path, monkeypatch):
     output = tmp_path / "renders.h5"
     for shard in ("0/2", "1/2"):
         main([str(packed), "-o", str(output), "--shard", shard, *QUICK])
-    folder, pictures = output.with_suffix(""), columns(rendered, "pictures")  # names depend on ids and views alone
-    gone, cut, kept = (folder / name for name in pictures["file"][[0, 5, 10]])  # of three structures
+    folder, pictures = (
+        output.with_suffix(""),
+        columns(rendered, "pictures"),
+    )  # names depend on ids and views alone
+    gone, cut, kept = (
+        folder / name for name in pictures["file"][[0, 5, 10]]
+    )  # of three structures
     gone.unlink()
     cut.write_bytes(b"cut")
     time = kept.stat().st_mtime_ns
@@ -219,7 +266,22 @@ def test_seed_changes_names_and_nothing_else(packed, rendered, tmp_path):
 
 def test_ase_is_asked_for_by_name(packed, rendered, tmp_path, capsys):
     output = tmp_path / "renders.h5"
-    assert main([str(packed), "-o", str(output), "--renderer", "ase", "--size", "96", "--progress", "none"]) == 3
+    assert (
+        main(
+            [
+                str(packed),
+                "-o",
+                str(output),
+                "--renderer",
+                "ase",
+                "--size",
+                "96",
+                "--progress",
+                "none",
+            ]
+        )
+        == 3
+    )
     assert "20 pictures" in capsys.readouterr().out
     pictures = columns(output, "pictures")
     assert set(pictures["renderer"]) == {Renderer.ase}
@@ -231,7 +293,10 @@ def test_ase_is_asked_for_by_name(packed, rendered, tmp_path, capsys):
 def test_raw_sources_are_packed_first(tmp_path, capfd):
     write(tmp_path / "iron.cif", bulk("Fe"))
     output = tmp_path / "out.h5"
-    assert main([str(tmp_path / "iron.cif"), "-o", str(output), "--size", "32", "--progress", "none"]) == 0
+    assert (
+        main([str(tmp_path / "iron.cif"), "-o", str(output), "--size", "32", "--progress", "none"])
+        == 0
+    )
     assert (tmp_path / "out.packed.h5").is_file() and len(list((tmp_path / "out").iterdir())) == 5
     assert "1 structures: 1 ok" in capfd.readouterr().out
     assert main([str(tmp_path / "iron.cif"), "-o", str(tmp_path / "more.h5"), "--dry-run"]) == 0
@@ -243,19 +308,27 @@ def resolved(*arguments):
     return render_options(parser().parse(list(arguments)))
 
 
-@pytest.mark.parametrize(("arguments", "name", "tiling", "radii", "cameras"), [
-    ([], "C1", (2, 2, 2), 0.5, "frozen"),
-    (["--convention", "C2"], "C2", (1, 1, 1), 0.5, "frozen"),
-    (["--convention", "C3"], "C3", (2, 2, 2), 0.22, "frozen"),
-    (["--convention", "C4"], "C4", (2, 2, 2), 0.5, "off-axis"),
-    (["--convention", "C5"], "C5", (1, 1, 1), 0.22, "frozen"),
-    (["--tiling", "1"], "C2", (1, 1, 1), 0.5, "frozen"),
-    (["--convention", "C3", "--protocol", "off-axis"], "custom", (2, 2, 2), 0.22, "off-axis"),
-    (["--tiling", "3,1,2", "--radii", "0.4"], "custom", (3, 1, 2), 0.4, "frozen"),
-])
+@pytest.mark.parametrize(
+    ("arguments", "name", "tiling", "radii", "cameras"),
+    [
+        ([], "C1", (2, 2, 2), 0.5, "frozen"),
+        (["--convention", "C2"], "C2", (1, 1, 1), 0.5, "frozen"),
+        (["--convention", "C3"], "C3", (2, 2, 2), 0.22, "frozen"),
+        (["--convention", "C4"], "C4", (2, 2, 2), 0.5, "off-axis"),
+        (["--convention", "C5"], "C5", (1, 1, 1), 0.22, "frozen"),
+        (["--tiling", "1"], "C2", (1, 1, 1), 0.5, "frozen"),
+        (["--convention", "C3", "--protocol", "off-axis"], "custom", (2, 2, 2), 0.22, "off-axis"),
+        (["--tiling", "3,1,2", "--radii", "0.4"], "custom", (3, 1, 2), 0.4, "frozen"),
+    ],
+)
 def test_conventions_and_what_overrides_them(arguments, name, tiling, radii, cameras):
     options, protocol = resolved(*arguments)
-    assert (options.convention, protocol.tiling, options.radii_factor, protocol.name) == (name, tiling, radii, cameras)
+    assert (options.convention, protocol.tiling, options.radii_factor, protocol.name) == (
+        name,
+        tiling,
+        radii,
+        cameras,
+    )
     assert options.protocol["tiling"] == list(tiling)
 
 
@@ -265,18 +338,25 @@ def test_protocol_files(tmp_path):
     (tmp_path / "tiled.toml").write_text("tiling = [3, 3, 1]\n" + cameras)
     assert resolved("--protocol", str(tmp_path / "mine.toml"))[1].tiling == (2, 2, 2)
     options, protocol = resolved("--protocol", str(tmp_path / "tiled.toml"))
-    assert (options.convention, protocol.tiling, protocol.views) == ("custom", (3, 3, 1), ("front", "corner"))
+    assert (options.convention, protocol.tiling, protocol.views) == (
+        "custom",
+        (3, 3, 1),
+        ("front", "corner"),
+    )
 
 
-@pytest.mark.parametrize(("arguments", "why"), [
-    (["--size", "4"], "--size must be between"),
-    (["--radii", "0"], "--radii must be a positive"),
-    (["--radii", "nan"], "--radii must be a positive"),
-    (["--compare", "--renderer", "ase"], "--compare compares"),
-    (["--convention", "C9"], "invalid choice"),
-    (["--protocol", "nowhere"], "no protocol"),
-    (["--tiling", "0"], "tiling"),
-])
+@pytest.mark.parametrize(
+    ("arguments", "why"),
+    [
+        (["--size", "4"], "--size must be between"),
+        (["--radii", "0"], "--radii must be a positive"),
+        (["--radii", "nan"], "--radii must be a positive"),
+        (["--compare", "--renderer", "ase"], "--compare compares"),
+        (["--convention", "C9"], "invalid choice"),
+        (["--protocol", "nowhere"], "no protocol"),
+        (["--tiling", "0"], "tiling"),
+    ],
+)
 def test_wrong_options_say_what_is_right(arguments, why):
     with pytest.raises(UsageError, match=why):
         resolved(*arguments)

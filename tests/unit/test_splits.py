@@ -13,12 +13,27 @@ from rc_hpc.pack import main as pack
 from rc_hpc.split import main
 from rc_hpc.store.splits import read_part, read_split
 
-FORMULAS = {"NaCl": ("Na", "Cl"), "TiO2": ("Ti", "O"), "Fe": ("Fe",), "MgO": ("Mg", "O"), "TiN": ("Ti", "N"), "LaN": ("La", "N")}
+FORMULAS = {
+    "NaCl": ("Na", "Cl"),
+    "TiO2": ("Ti", "O"),
+    "Fe": ("Fe",),
+    "MgO": ("Mg", "O"),
+    "TiN": ("Ti", "N"),
+    "LaN": ("La", "N"),
+}
 
 
 def candidates(n=600):
     names = sorted(FORMULAS)
-    return [Candidate(f"mp-{k}", CRYSTAL_SYSTEMS[k % 7], names[k % len(names)], tuple(sorted(FORMULAS[names[k % len(names)]]))) for k in range(n)]
+    return [
+        Candidate(
+            f"mp-{k}",
+            CRYSTAL_SYSTEMS[k % 7],
+            names[k % len(names)],
+            tuple(sorted(FORMULAS[names[k % len(names)]])),
+        )
+        for k in range(n)
+    ]
 
 
 def test_reserved_elements_are_on_one_side_only_and_caps_hold():
@@ -35,31 +50,66 @@ def test_a_draw_depends_on_the_seed_and_neither_on_order_nor_on_others():
     once = splits.build(pool, ("Ti",), 23, caps)
     assert splits.build(pool[::-1], ("Ti",), 23, caps) == once
     assert splits.build(pool, ("Ti",), 24, caps) != once
-    grown = splits.build([*pool, *(replace(c, id=f"new-{c.id}") for c in candidates(60))], ("Ti",), 23, caps)
+    grown = splits.build(
+        [*pool, *(replace(c, id=f"new-{c.id}") for c in candidates(60))], ("Ti",), 23, caps
+    )
     kept = {c.id for side in once for c in side} & {c.id for side in grown for c in side}
     assert len(kept) > 0.7 * sum(map(len, once))  # a tenth is new: it displaces about as much
 
 
 def test_what_was_used_before_is_left_out_by_id_and_by_formula():
-    train, evaluation = splits.build(candidates(), ("Ti",), 23, Caps(), frozenset({"mp-0"}), frozenset({"TiN"}))
-    assert "mp-0" not in {c.id for c in (*train, *evaluation)} and {c.formula for c in evaluation} == {"TiO2"}
+    train, evaluation = splits.build(
+        candidates(), ("Ti",), 23, Caps(), frozenset({"mp-0"}), frozenset({"TiN"})
+    )
+    assert "mp-0" not in {c.id for c in (*train, *evaluation)} and {
+        c.formula for c in evaluation
+    } == {"TiO2"}
 
 
-@pytest.mark.parametrize(("name", "spoil"), [
-    ("train_inter_eval", lambda train, evaluation: train.append(replace(evaluation[0], id="x", elements=("Mg",)))),
-    ("train_reserved", lambda train, evaluation: train.append(Candidate("x", "cubic", "TiS", ("S", "Ti")))),
-    ("eval_unreserved", lambda train, evaluation: evaluation.append(Candidate("x", "cubic", "CaS", ("Ca", "S")))),
-    ("eval_inter_prior", lambda train, evaluation: evaluation.append(Candidate("x", "cubic", "TiC", ("C", "Ti")))),
-    ("train_inter_prior", lambda train, evaluation: train.append(Candidate("x", "cubic", "CaC2", ("C", "Ca")))),
-    ("ids_inter_prior", lambda train, evaluation: train.append(Candidate("used", "cubic", "CaS", ("Ca", "S")))),
-])
+@pytest.mark.parametrize(
+    ("name", "spoil"),
+    [
+        (
+            "train_inter_eval",
+            lambda train, evaluation: train.append(
+                replace(evaluation[0], id="x", elements=("Mg",))
+            ),
+        ),
+        (
+            "train_reserved",
+            lambda train, evaluation: train.append(Candidate("x", "cubic", "TiS", ("S", "Ti"))),
+        ),
+        (
+            "eval_unreserved",
+            lambda train, evaluation: evaluation.append(
+                Candidate("x", "cubic", "CaS", ("Ca", "S"))
+            ),
+        ),
+        (
+            "eval_inter_prior",
+            lambda train, evaluation: evaluation.append(
+                Candidate("x", "cubic", "TiC", ("C", "Ti"))
+            ),
+        ),
+        (
+            "train_inter_prior",
+            lambda train, evaluation: train.append(Candidate("x", "cubic", "CaC2", ("C", "Ca"))),
+        ),
+        (
+            "ids_inter_prior",
+            lambda train, evaluation: train.append(Candidate("used", "cubic", "CaS", ("Ca", "S"))),
+        ),
+    ],
+)
 def test_each_leak_is_found(name, spoil):
     train, evaluation = splits.build(candidates(), ("Ti",), 23, Caps(5, 5))
     before = frozenset({"used"}), frozenset({"TiC", "CaC2"})
     assert splits.audit(train, evaluation, ("Ti",), *before).clean
     spoil(train, evaluation)
     leakage = splits.audit(train, evaluation, ("Ti",), *before)
-    assert not leakage.clean and [key for key in leakage.__dataclass_fields__ if getattr(leakage, key)] == [name]
+    assert not leakage.clean and [
+        key for key in leakage.__dataclass_fields__ if getattr(leakage, key)
+    ] == [name]
 
 
 def test_spellings_of_a_formula_are_one():
@@ -80,7 +130,11 @@ def test_the_command_builds_what_it_audits(packed, tmp_path, capsys):
     assert main(request) == 0
     meta = json.loads((folder / "split_meta.json").read_text())
     split = read_split(folder)
-    assert len(split.reserved) == 8 and meta["n_train"] == len(split.train.ids) > 7 and meta["n_eval"] == len(split.evaluation.ids) > 7
+    assert (
+        len(split.reserved) == 8
+        and meta["n_train"] == len(split.train.ids) > 7
+        and meta["n_eval"] == len(split.evaluation.ids) > 7
+    )
     assert (folder / "eval.ids").read_text().split() == list(split.evaluation.ids)
     assert meta["sha256"]["train.jsonl"] == split.train.sha256
     assert all(set(elements) & set(split.reserved) for elements in split.evaluation.elements)
@@ -89,7 +143,21 @@ def test_the_command_builds_what_it_audits(packed, tmp_path, capsys):
     first = (folder / "train.jsonl").read_bytes()
     assert main([*request, "--overwrite"]) == 0 and (folder / "train.jsonl").read_bytes() == first
     again = tmp_path / "again"
-    assert main(["build", str(packed), "--reserve", ",".join(split.reserved), "--prior", str(folder / "eval.ids"), "-o", str(again)]) == 0
+    assert (
+        main(
+            [
+                "build",
+                str(packed),
+                "--reserve",
+                ",".join(split.reserved),
+                "--prior",
+                str(folder / "eval.ids"),
+                "-o",
+                str(again),
+            ]
+        )
+        == 0
+    )
     assert not set(read_part(again / "eval.jsonl").formulas) & set(split.evaluation.formulas)
     assert main(["audit", str(again), "--prior", str(folder / "train.jsonl")]) == 3
     with open(folder / "eval.jsonl", "a") as lines:
@@ -98,7 +166,14 @@ def test_the_command_builds_what_it_audits(packed, tmp_path, capsys):
         read_split(folder)
 
 
-@pytest.mark.parametrize(("more", "said"), [(["--reserve", "Xx"], "no element"), (["--reserve", "500"], "elements occur"), (["--reserve", "Og"], "0 to evaluate")])
+@pytest.mark.parametrize(
+    ("more", "said"),
+    [
+        (["--reserve", "Xx"], "no element"),
+        (["--reserve", "500"], "elements occur"),
+        (["--reserve", "Og"], "0 to evaluate"),
+    ],
+)
 @pytest.mark.filterwarnings("ignore")
 def test_requests_that_cannot_be_met(packed, tmp_path, capsys, more, said):
     assert main(["build", str(packed), *more, "-o", str(tmp_path / "split")]) in (1, 2)

@@ -46,14 +46,32 @@ def _set_child(table, name, change):
         (_set("structures/n_atoms", lambda a: a.astype("f8")), "structures/n_atoms: dtype"),
         (_set("structures/n_atoms", lambda a: a[:-1]), "structures/n_atoms: shape"),
         (_set("structures/sweep", lambda a: a[:, :-1]), "structures/sweep: shape"),
-        (_set("structures/status", lambda a: a + np.uint8(99)), "structures/status: .*99.* no codes of Status"),
-        (_set("structures/source", lambda a: np.array([b"x"] * len(a), dtype=object)), "structures/source: b'x' is not text"),
-        (_set("structures/message", lambda a: np.array(["x\0y"] * len(a), dtype=object)), "structures/message: .*storable"),
-        (_set("structures/message", lambda a: np.array(["\udcff"] * len(a), dtype=object)), "structures/message: .*storable"),
-        (lambda batch, children: batch.update(new=batch["structures/id"]), "new: not in the schema"),
+        (
+            _set("structures/status", lambda a: a + np.uint8(99)),
+            "structures/status: .*99.* no codes of Status",
+        ),
+        (
+            _set("structures/source", lambda a: np.array([b"x"] * len(a), dtype=object)),
+            "structures/source: b'x' is not text",
+        ),
+        (
+            _set("structures/message", lambda a: np.array(["x\0y"] * len(a), dtype=object)),
+            "structures/message: .*storable",
+        ),
+        (
+            _set("structures/message", lambda a: np.array(["\udcff"] * len(a), dtype=object)),
+            "structures/message: .*storable",
+        ),
+        (
+            lambda batch, children: batch.update(new=batch["structures/id"]),
+            "new: not in the schema",
+        ),
         (lambda batch, children: children.pop("atoms"), "atoms: missing"),
         (_set_child("atoms", "structure", lambda a: a[::-1]), "atoms/structure: must ascend"),
-        (_set_child("atoms", "structure", lambda a: a + 1), "atoms/structure: must ascend within 0 to 4"),
+        (
+            _set_child("atoms", "structure", lambda a: a + 1),
+            "atoms/structure: must ascend within 0 to 4",
+        ),
         (_set_child("atoms", "position", lambda a: a[:-1]), "atoms/position: shape"),
     ],
 )

@@ -52,7 +52,9 @@ def reference(tmp_path_factory):
         return {path: layout.read_rows(h5[path]) for path in datasets(h5)}, h5.attrs["content_hash"]
 
 
-@settings(max_examples=8, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(
+    max_examples=8, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
 @given(data=st.data())
 def test_any_order_and_partition_gives_the_same_file(tmp_path_factory, reference, data):
     ids = data.draw(st.permutations(IDS))
@@ -100,7 +102,12 @@ def test_no_rows(tmp_path):
 
 def test_duplicates_are_flagged_and_kept(tmp_path):
     twins = [("x", 0, "bb"), ("x", 1, "aa"), ("x", 2, ""), ("x", 3, "aa")]
-    batches = [[twins[0]], [*keys_of("w"), twins[1], twins[2]], [twins[3], *keys_of("y")], [twins[3]]]
+    batches = [
+        [twins[0]],
+        [*keys_of("w"), twins[1], twins[2]],
+        [twins[3], *keys_of("y")],
+        [twins[3]],
+    ]
     output = merged(tmp_path, batches, resolve=resolve_duplicates)
     assert validate(output) == []
     # the order of reading has no influence on which row owns the id
@@ -227,7 +234,12 @@ WIDE = Schema(
         *(column for column in PACKED.main if column.path.split("/")[1] in SHOWN),
         *(Column(f"cells/c{k}", "f8", "1", "Test.", ("subset",)) for k in range(6)),
     ),
-    {"points": (Column("structure", "i8", "1", "Row."), Column("position", "f8", "angstrom", "Position.", ("xyz",)))},
+    {
+        "points": (
+            Column("structure", "i8", "1", "Row."),
+            Column("position", "f8", "angstrom", "Position.", ("xyz",)),
+        )
+    },
 )
 
 
@@ -239,7 +251,9 @@ def test_merge_of_many_rows_is_bounded_in_memory(tmp_path):
         rows = order[start : start + step]
         batch = {column.path: np.zeros(step, column.numpy_dtype) for column in WIDE.main}
         for name in ("id", "sha256", "message", "source"):
-            batch[f"structures/{name}"] = np.array([f"{name}-{row:06d}" for row in rows], dtype=object)
+            batch[f"structures/{name}"] = np.array(
+                [f"{name}-{row:06d}" for row in rows], dtype=object
+            )
         for k in range(6):
             batch[f"cells/c{k}"] = np.repeat(rows[:, None] + k, 26, axis=1).astype(float)
         points = {"structure": np.repeat(np.arange(step), 20)}

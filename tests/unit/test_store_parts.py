@@ -78,7 +78,7 @@ def test_other_options_are_named(tmp_path):
 
 def test_other_input_is_named(tmp_path):
     store(tmp_path)
-    with pytest.raises(RcError, match="input_hash: was \"abab"):
+    with pytest.raises(RcError, match='input_hash: was "abab'):
         PartStore(tmp_path, PACKED, {"setting": 6}, identity() | {"input_hash": "cd"})
 
 
@@ -162,7 +162,18 @@ def _text(path):
     path.write_text("not HDF5 at all")
 
 
-SPOIL = [_truncated, _emptied, _flipped, _shortened, _incomplete, _of_older_version, _with_more, _with_less, _foreign, _text]
+SPOIL = [
+    _truncated,
+    _emptied,
+    _flipped,
+    _shortened,
+    _incomplete,
+    _of_older_version,
+    _with_more,
+    _with_less,
+    _foreign,
+    _text,
+]
 
 
 @pytest.mark.parametrize("spoil", SPOIL, ids=lambda spoil: spoil.__name__)
@@ -316,18 +327,28 @@ def test_a_really_full_disk(tmp_path):
     small = tmp_path / "small"
     small.mkdir()
     mount = ["mount", "-t", "tmpfs", "-o", "size=1m", "tmpfs", str(small)]
-    if os.geteuid() or not shutil.which("mount") or subprocess.run(mount, check=False, capture_output=True).returncode:
+    if (
+        os.geteuid()
+        or not shutil.which("mount")
+        or subprocess.run(mount, check=False, capture_output=True).returncode
+    ):
         pytest.skip("needs the right to mount a small file system")
     here = os.path.dirname(__file__)
     paths = [here, os.path.dirname(os.path.dirname(here))]
     try:
         run = subprocess.run(
-            [sys.executable, "-c", FULL, str(small), *paths], check=False, capture_output=True, text=True
+            [sys.executable, "-c", FULL, str(small), *paths],
+            check=False,
+            capture_output=True,
+            text=True,
         )
     finally:
         subprocess.run(["umount", str(small)], check=True)
     assert run.returncode == 0, run.stderr
-    assert run.stdout.splitlines() == ["parts refused, ['h5', 'json']", "merge refused, ['h5', 'json']"]
+    assert run.stdout.splitlines() == [
+        "parts refused, ['h5', 'json']",
+        "merge refused, ['h5', 'json']",
+    ]
 
 
 def test_discard(tmp_path):

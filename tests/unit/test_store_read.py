@@ -73,7 +73,9 @@ def test_content_hash_by_hand(tmp_path):
 def test_content_hash_ignores_layout_and_attributes(tmp_path):
     values = np.random.default_rng(0).normal(size=(100, 7))
     hashes = set()
-    for number, storage in enumerate(({}, {"chunks": (3, 2)}, {"chunks": (100, 7), "compression": "gzip"})):
+    for number, storage in enumerate(
+        ({}, {"chunks": (3, 2)}, {"chunks": (100, 7), "compression": "gzip"})
+    ):
         with h5py.File(tmp_path / f"{number}.h5", "w") as h5:
             h5.create_dataset("x", data=values, **storage).attrs["number"] = number
         hashes.add(content_hash(tmp_path / f"{number}.h5"))
@@ -118,14 +120,18 @@ def test_reader_gives_any_range(packed):
                 assert batch[path].dtype == array.dtype
             for table, columns in children.items():
                 mine = (columns["structure"] >= start) & (columns["structure"] < stop)
-                np.testing.assert_array_equal(atoms[table]["structure"], columns["structure"][mine] - start)
+                np.testing.assert_array_equal(
+                    atoms[table]["structure"], columns["structure"][mine] - start
+                )
                 for path in columns.keys() - {"structure"}:
                     np.testing.assert_array_equal(atoms[table][path], columns[path][mine])
         assert reader.offsets("atoms").dtype == np.int64
 
 
 def test_read_table(census):
-    table = read_table(census, ["structures/id", "structures/status", "cells/certified", "subsets/mask"])
+    table = read_table(
+        census, ["structures/id", "structures/status", "cells/certified", "subsets/mask"]
+    )
     assert table["structures/id"][3] == "id-003"
     assert table["structures/status"].dtype == np.uint8
     assert table["cells/certified"].dtype == bool
@@ -223,14 +229,26 @@ SPOIL = {
         ),
         ["structures/status: [77] are no codes", "content_hash"],
     ),
-    "pointer": (_set("phantoms/structure", 0, 29), ["phantoms/structure: must ascend", "content_hash"]),
-    "pointer range": (_set("phantoms/structure", -1, N), ["phantoms/structure: must ascend", "content_hash"]),
-    "units": (lambda h5: h5["cells/n_recovered"].attrs.pop("units"), ["cells/n_recovered: has no units"]),
+    "pointer": (
+        _set("phantoms/structure", 0, 29),
+        ["phantoms/structure: must ascend", "content_hash"],
+    ),
+    "pointer range": (
+        _set("phantoms/structure", -1, N),
+        ["phantoms/structure: must ascend", "content_hash"],
+    ),
+    "units": (
+        lambda h5: h5["cells/n_recovered"].attrs.pop("units"),
+        ["cells/n_recovered: has no units"],
+    ),
     "other units": (
         lambda h5: h5["cells/point_error"].attrs.__setitem__("units", "nm"),
         ["cells/point_error: units 'nm', must be 'angstrom'"],
     ),
-    "options": (lambda h5: h5.attrs.__setitem__("options", "{}"), ["options_hash is not the hash of options"]),
+    "options": (
+        lambda h5: h5.attrs.__setitem__("options", "{}"),
+        ["options_hash is not the hash of options"],
+    ),
     "attribute": (lambda h5: h5.attrs.pop("file_time"), ["root attribute 'file_time' is missing"]),
 }
 

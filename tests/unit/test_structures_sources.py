@@ -51,10 +51,13 @@ Cs 0.0 0.0 0.0
 Cl 2.0 2.0 2.0
 """
 DICT = {
-    "@module": "pymatgen.core.structure", "@class": "Structure",
+    "@module": "pymatgen.core.structure",
+    "@class": "Structure",
     "lattice": {"matrix": [[4.0, 0, 0], [0, 4.0, 0], [0, 0, 4.0]]},
-    "sites": [{"species": [{"element": "Cs", "occu": 1}], "abc": [0.0, 0.0, 0.0]},
-              {"species": [{"element": "Cl", "occu": 1}], "abc": [0.5, 0.5, 0.5]}],
+    "sites": [
+        {"species": [{"element": "Cs", "occu": 1}], "abc": [0.0, 0.0, 0.0]},
+        {"species": [{"element": "Cl", "occu": 1}], "abc": [0.5, 0.5, 0.5]},
+    ],
 }
 
 
@@ -90,28 +93,53 @@ def write_database(path, count=3):
 
     with connect(path) as database:
         for _ in range(count):
-            database.write(Atoms("CsCl", positions=[[0, 0, 0], [2, 2, 2]], cell=[4, 4, 4], pbc=True))
+            database.write(
+                Atoms("CsCl", positions=[[0, 0, 0], [2, 2, 2]], cell=[4, 4, 4], pbc=True)
+            )
 
 
-@pytest.mark.parametrize(("name", "text", "expected"), [
-    ("a.cif", CIF, ["a.cif"]),
-    ("two.cif", CIF + CIF, ["two.cif#1", "two.cif#2"]),
-    ("headed.cif", "data_global\n_journal_year 2020\n" + CIF, ["headed.cif"]),
-    ("POSCAR", POSCAR, ["POSCAR"]),
-    ("POSCAR-221", POSCAR, ["POSCAR-221"]),
-    ("CONTCAR_relaxed", POSCAR, ["CONTCAR_relaxed"]),
-    ("a.vasp", POSCAR, ["a.vasp"]),
-    ("one.extxyz", FRAME, ["one.extxyz"]),
-    ("many.xyz", FRAME * 3, ["many.xyz#1", "many.xyz#2", "many.xyz#3"]),
-    ("single.json", json.dumps(DICT), ["single.json"]),
-    ("wrapped.json", json.dumps({"structure": DICT, "material_id": "x"}), ["wrapped.json"]),
-    ("list.json", json.dumps([DICT, {"material_id": "mp-1", "structure": DICT}]), ["list.json#1", "mp-1"]),
-    ("object.json", json.dumps({"mp-1": {"cif": CIF}, "mp-2": {"structure": DICT}, "mp-3": DICT, "mp-4": CIF}),
-     ["mp-1", "mp-2", "mp-3", "mp-4"]),
-    ("lines.jsonl", "\n".join(json.dumps(entry) for entry in (
-        {"material_id": "mp-1", "cif": CIF}, {"id": 7, "structure": DICT}, {"name": "n", **DICT}, DICT, CIF)),
-     ["mp-1", "7", "n", "lines.jsonl#4", "lines.jsonl#5"]),
-])
+@pytest.mark.parametrize(
+    ("name", "text", "expected"),
+    [
+        ("a.cif", CIF, ["a.cif"]),
+        ("two.cif", CIF + CIF, ["two.cif#1", "two.cif#2"]),
+        ("headed.cif", "data_global\n_journal_year 2020\n" + CIF, ["headed.cif"]),
+        ("POSCAR", POSCAR, ["POSCAR"]),
+        ("POSCAR-221", POSCAR, ["POSCAR-221"]),
+        ("CONTCAR_relaxed", POSCAR, ["CONTCAR_relaxed"]),
+        ("a.vasp", POSCAR, ["a.vasp"]),
+        ("one.extxyz", FRAME, ["one.extxyz"]),
+        ("many.xyz", FRAME * 3, ["many.xyz#1", "many.xyz#2", "many.xyz#3"]),
+        ("single.json", json.dumps(DICT), ["single.json"]),
+        ("wrapped.json", json.dumps({"structure": DICT, "material_id": "x"}), ["wrapped.json"]),
+        (
+            "list.json",
+            json.dumps([DICT, {"material_id": "mp-1", "structure": DICT}]),
+            ["list.json#1", "mp-1"],
+        ),
+        (
+            "object.json",
+            json.dumps(
+                {"mp-1": {"cif": CIF}, "mp-2": {"structure": DICT}, "mp-3": DICT, "mp-4": CIF}
+            ),
+            ["mp-1", "mp-2", "mp-3", "mp-4"],
+        ),
+        (
+            "lines.jsonl",
+            "\n".join(
+                json.dumps(entry)
+                for entry in (
+                    {"material_id": "mp-1", "cif": CIF},
+                    {"id": 7, "structure": DICT},
+                    {"name": "n", **DICT},
+                    DICT,
+                    CIF,
+                )
+            ),
+            ["mp-1", "7", "n", "lines.jsonl#4", "lines.jsonl#5"],
+        ),
+    ],
+)
 @pytest.mark.parametrize("packed", [False, True], ids=["plain", "gz"])
 def test_single_file(tmp_path, name, text, expected, packed):
     path = tmp_path / (name + ".gz" if packed else name)
@@ -147,12 +175,24 @@ def test_items_cross_process_borders(tmp_path):
 
 def test_folder_skips_nothing(tmp_path):
     files = {
-        "b/POSCAR": POSCAR.encode(), "b/POSCAR.gz": gzip.compress(POSCAR.encode()), "a.cif": CIF.encode(),
-        "cut.cif": CIF[:-8].encode(), "empty.cif": b"", "noise.cif": random.Random(1).randbytes(500),
-        "notes.txt": b"read me", "picture.png": b"\x89PNG\0", "broken.cif.gz": gzip.compress(CIF.encode())[:-20],
-        "broken.json": b'{"k": {"cif": "data', "empty.json": b"", "hollow.jsonl": b"\n", "foreign.db": b"no sqlite",
-        "half.xyz": (FRAME + "5\ncomment\nH 0 0 0\n").encode(), "o.json": json.dumps({"k": DICT}).encode(),
-        ".hidden.cif": CIF.encode(), ".cache/x.cif": CIF.encode(), "packed.h5": b"\x89HDF",
+        "b/POSCAR": POSCAR.encode(),
+        "b/POSCAR.gz": gzip.compress(POSCAR.encode()),
+        "a.cif": CIF.encode(),
+        "cut.cif": CIF[:-8].encode(),
+        "empty.cif": b"",
+        "noise.cif": random.Random(1).randbytes(500),
+        "notes.txt": b"read me",
+        "picture.png": b"\x89PNG\0",
+        "broken.cif.gz": gzip.compress(CIF.encode())[:-20],
+        "broken.json": b'{"k": {"cif": "data',
+        "empty.json": b"",
+        "hollow.jsonl": b"\n",
+        "foreign.db": b"no sqlite",
+        "half.xyz": (FRAME + "5\ncomment\nH 0 0 0\n").encode(),
+        "o.json": json.dumps({"k": DICT}).encode(),
+        ".hidden.cif": CIF.encode(),
+        ".cache/x.cif": CIF.encode(),
+        "packed.h5": b"\x89HDF",
     }
     for name, content in files.items():
         path = tmp_path / name
@@ -164,8 +204,19 @@ def test_folder_skips_nothing(tmp_path):
     results = {item.id: outcome(item) for item in listing(tmp_path)}
     read = {"a.cif", "b/POSCAR", "b/POSCAR.gz", "half.xyz#1", "o.json#k"}
     empty = {"empty.cif", "empty.json", "hollow.jsonl"}
-    broken = {"cut.cif", "noise.cif", "notes.txt", "picture.png", "broken.cif.gz", "broken.json", "foreign.db",
-              "half.xyz", "packed.h5", "dangling.cif", "pipe.cif"}
+    broken = {
+        "cut.cif",
+        "noise.cif",
+        "notes.txt",
+        "picture.png",
+        "broken.cif.gz",
+        "broken.json",
+        "foreign.db",
+        "half.xyz",
+        "packed.h5",
+        "dangling.cif",
+        "pipe.cif",
+    }
     assert results.keys() == read | empty | broken
     assert {id for id, result in results.items() if not isinstance(result, Status)} == read
     assert {id for id, result in results.items() if result is Status.empty} == empty
@@ -212,8 +263,18 @@ def test_explicit_format(tmp_path):
         iter_items([str(tmp_path)], format="pdb")
 
 
-@pytest.mark.parametrize("source", ["absent.cif", "absent/*.cif", "mp:mp-1&", "synthetic:", "synthetic:0",
-                                    "synthetic:3:x", "synthetic:1:2:3"])
+@pytest.mark.parametrize(
+    "source",
+    [
+        "absent.cif",
+        "absent/*.cif",
+        "mp:mp-1&",
+        "synthetic:",
+        "synthetic:0",
+        "synthetic:3:x",
+        "synthetic:1:2:3",
+    ],
+)
 def test_bad_sources_are_named_at_once(source):
     with pytest.raises(UsageError) as caught:
         iter_items([source])
@@ -261,10 +322,14 @@ def test_released_structures(shared):
         np.testing.assert_array_equal(structure.frac, expected.frac_coords)
         np.testing.assert_array_equal(structure.lattice, expected.lattice.matrix)
         assert structure.numbers.tolist() == list(expected.atomic_numbers)
-        assert structure.reader.startswith("pymatgen 20") and structure.reader.endswith(" CifParser")
+        assert structure.reader.startswith("pymatgen 20") and structure.reader.endswith(
+            " CifParser"
+        )
 
 
-@pytest.mark.parametrize(("kind", "count", "length"), [("jsonl", 20_000, 500), ("json", 4_000, 2_500)])
+@pytest.mark.parametrize(
+    ("kind", "count", "length"), [("jsonl", 20_000, 500), ("json", 4_000, 2_500)]
+)
 def test_listing_stays_flat_in_memory(tmp_path, kind, count, length):
     path = tmp_path / f"many.{kind}"
     padding = "x" * length
@@ -273,7 +338,9 @@ def test_listing_stays_flat_in_memory(tmp_path, kind, count, length):
         if kind == "jsonl":
             file.writelines(entry + "\n" for entry in entries)
         else:
-            file.write("{" + ", ".join(f'"id-{k}": {entry}' for k, entry in enumerate(entries)) + "}")
+            file.write(
+                "{" + ", ".join(f'"id-{k}": {entry}' for k, entry in enumerate(entries)) + "}"
+            )
     assert path.stat().st_size > 10_000_000
     for item in itertools.islice(iter_items([str(path)]), 10):  # imports and caches
         item.blob()
@@ -291,17 +358,28 @@ def test_listing_stays_flat_in_memory(tmp_path, kind, count, length):
 
 JSON_VALUES = st.recursive(
     st.none() | st.booleans() | st.integers() | st.text() | st.floats(allow_nan=False),
-    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(), inner, max_size=4), max_leaves=20)
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(), inner, max_size=4),
+    max_leaves=20,
+)
 
 
 @settings(max_examples=100, deadline=None)
-@given(st.dictionaries(st.text(), JSON_VALUES, max_size=5) | st.lists(JSON_VALUES, max_size=5),
-       st.sampled_from([None, 2]), st.booleans())
+@given(
+    st.dictionaries(st.text(), JSON_VALUES, max_size=5) | st.lists(JSON_VALUES, max_size=5),
+    st.sampled_from([None, 2]),
+    st.booleans(),
+)
 def test_json_spans_agree_with_json(value, indent, ascii_only):
-    text = json.dumps(value, indent=indent, ensure_ascii=ascii_only).encode("utf-8", "surrogatepass")
-    found = [(key, json.loads(text[start:end].decode("utf-8", "surrogatepass")))
-             for key, start, end in json_spans(text)]
-    expected = list(value.items()) if isinstance(value, dict) else [(None, entry) for entry in value]
+    text = json.dumps(value, indent=indent, ensure_ascii=ascii_only).encode(
+        "utf-8", "surrogatepass"
+    )
+    found = [
+        (key, json.loads(text[start:end].decode("utf-8", "surrogatepass")))
+        for key, start, end in json_spans(text)
+    ]
+    expected = (
+        list(value.items()) if isinstance(value, dict) else [(None, entry) for entry in value]
+    )
     assert found == expected
     for cut in range(1, len(text), 1 + len(text) // 20):
         with pytest.raises(ValueError):

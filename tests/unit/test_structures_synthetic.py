@@ -70,7 +70,8 @@ def test_depends_on_seed_and_number_only():
     assert other.read(other, other.blob()).lattice.tobytes() not in lattices
     assert len(lattices) == 6
     assert {structure.source_space_group for structure in forward} == {
-        random_crystal(9, k)[3] for k in range(6)}
+        random_crystal(9, k)[3] for k in range(6)
+    }
 
 
 def test_asked_size_is_reached():

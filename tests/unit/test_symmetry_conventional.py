@@ -38,14 +38,17 @@ CRYSTALS = {
         "C2/m", Lattice.monoclinic(9.2, 3.1, 6.4, 104), ["Ga", "O"], [[0.1, 0, 0.8], [0.4, 0, 0.3]]
     ),
     "primitive monoclinic": primitive(
-        "P2_1/c", Lattice.monoclinic(5.1, 5.2, 5.3, 99), ["Zr", "O"],
+        "P2_1/c",
+        Lattice.monoclinic(5.1, 5.2, 5.3, 99),
+        ["Zr", "O"],
         [[0.28, 0.04, 0.21], [0.07, 0.33, 0.34]],
     ),
     "A-centred": primitive(
         "Amm2", Lattice.orthorhombic(4.0, 5.7, 5.9), ["Ba", "Ti"], [[0, 0, 0], [0.5, 0, 0.51]]
     ),
     "triclinic": Structure(
-        Lattice.from_parameters(5, 6, 7, 80, 95, 102), ["Na", "Cl"],
+        Lattice.from_parameters(5, 6, 7, 80, 95, 102),
+        ["Na", "Cl"],
         [[0.1, 0.2, 0.3], [0.55, 0.61, 0.72]],
     ),
 }

@@ -44,7 +44,9 @@ def crystals(draw):
     if draw(st.booleans()):
         frac = np.round(frac * 4) / 4  # ties, atoms on faces, coincident atoms
     # Unimodular, so the inverse is one of integers: rounded, it costs the atoms no digits.
-    inverse = np.round(np.linalg.inv(upper)).astype(int) @ np.round(np.linalg.inv(lower)).astype(int)
+    inverse = np.round(np.linalg.inv(upper)).astype(int) @ np.round(np.linalg.inv(lower)).astype(
+        int
+    )
     assert (change @ inverse == np.eye(3)).all()
     return compact, frac, change @ compact, frac @ inverse
 

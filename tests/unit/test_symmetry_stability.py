@@ -24,14 +24,14 @@ CUBIC = np.eye(3) * 4.0
     ("found", "stable", "flips", "robust"),
     [
         ([225] * 6, True, False, 225),
-        ([1, 1, 1, 9, 1, 1], True, True, 1),          # only 0.1 differs: outside the neighbourhood
-        ([1, 2, 1, 1, 1, 1], True, True, 1),          # only 0.001 differs: outside it too
-        ([2, 1, 225, 225, 2, 2], False, True, 2),     # mp-1078353
-        ([12, 12, 12, 12, 5, 12], False, True, 12),   # the angle tolerance alone
-        ([12, 0, 0, 0, 12, 0], True, False, 12),      # failed settings are dropped
-        ([0, 12, 0, 12, 0, 0], False, False, 12),     # nothing in the neighbourhood
+        ([1, 1, 1, 9, 1, 1], True, True, 1),  # only 0.1 differs: outside the neighbourhood
+        ([1, 2, 1, 1, 1, 1], True, True, 1),  # only 0.001 differs: outside it too
+        ([2, 1, 225, 225, 2, 2], False, True, 2),  # mp-1078353
+        ([12, 12, 12, 12, 5, 12], False, True, 12),  # the angle tolerance alone
+        ([12, 0, 0, 0, 12, 0], True, False, 12),  # failed settings are dropped
+        ([0, 12, 0, 12, 0, 0], False, False, 12),  # nothing in the neighbourhood
         ([0] * 6, False, False, 0),
-        ([5, 5, 5, 12, 12, 12], False, True, 5),      # of equals the first met
+        ([5, 5, 5, 12, 12, 12], False, True, 5),  # of equals the first met
     ],
 )
 def test_summaries(found, stable, flips, robust):
@@ -64,7 +64,9 @@ def test_labels_of_two_cells_differ_without_quarantine():
 
 def test_flag_values_are_stored_and_fixed():
     assert {flag.name: flag.value for flag in LabelFlag} == {
-        "unstable": 1, "source_disagrees": 2, "cell_dependent": 4,
+        "unstable": 1,
+        "source_disagrees": 2,
+        "cell_dependent": 4,
     }
 
 

@@ -14,17 +14,73 @@ SPREAD = np.diag([0.25, 0.26, 0.46])
 
 HEX = np.array([[3.2, 0, 0], [-1.6, 1.6 * np.sqrt(3), 0], [0, 0, 5.2]])
 CELLS = {
-    "rock salt": (5.6 * np.eye(3), [[0, 0, 0], [0, .5, .5], [.5, 0, .5], [.5, .5, 0], [.5, 0, 0], [0, .5, 0], [0, 0, .5], [.5, .5, .5]], [11] * 4 + [17] * 4, 225, 192),
-    "zinc blende": (5.4 * np.eye(3), [[0, 0, 0], [0, .5, .5], [.5, 0, .5], [.5, .5, 0], [.25, .25, .25], [.25, .75, .75], [.75, .25, .75], [.75, .75, .25]], [30] * 4 + [16] * 4, 216, 96),
-    "perovskite": (3.9 * np.eye(3), [[0, 0, 0], [.5, .5, .5], [.5, .5, 0], [.5, 0, .5], [0, .5, .5]], [56, 22, 8, 8, 8], 221, 48),
-    "ferroelectric": (np.diag([3.9, 3.9, 4.1]), [[0, 0, 0], [.5, .5, .56], [.5, .5, .07], [.5, 0, .6], [0, .5, .6]], [56, 22, 8, 8, 8], 99, 8),
-    "wurtzite": (HEX, [[1 / 3, 2 / 3, 0], [2 / 3, 1 / 3, .5], [1 / 3, 2 / 3, .38], [2 / 3, 1 / 3, .88]], [30, 30, 16, 16], 186, 12),
-    "low": (np.diag([4.0, 5.0, 6.0]), [[.1, .2, .3], [.4, .15, .75], [.82, .6, .1]], [3, 3, 8], 1, 1),
+    "rock salt": (
+        5.6 * np.eye(3),
+        [
+            [0, 0, 0],
+            [0, 0.5, 0.5],
+            [0.5, 0, 0.5],
+            [0.5, 0.5, 0],
+            [0.5, 0, 0],
+            [0, 0.5, 0],
+            [0, 0, 0.5],
+            [0.5, 0.5, 0.5],
+        ],
+        [11] * 4 + [17] * 4,
+        225,
+        192,
+    ),
+    "zinc blende": (
+        5.4 * np.eye(3),
+        [
+            [0, 0, 0],
+            [0, 0.5, 0.5],
+            [0.5, 0, 0.5],
+            [0.5, 0.5, 0],
+            [0.25, 0.25, 0.25],
+            [0.25, 0.75, 0.75],
+            [0.75, 0.25, 0.75],
+            [0.75, 0.75, 0.25],
+        ],
+        [30] * 4 + [16] * 4,
+        216,
+        96,
+    ),
+    "perovskite": (
+        3.9 * np.eye(3),
+        [[0, 0, 0], [0.5, 0.5, 0.5], [0.5, 0.5, 0], [0.5, 0, 0.5], [0, 0.5, 0.5]],
+        [56, 22, 8, 8, 8],
+        221,
+        48,
+    ),
+    "ferroelectric": (
+        np.diag([3.9, 3.9, 4.1]),
+        [[0, 0, 0], [0.5, 0.5, 0.56], [0.5, 0.5, 0.07], [0.5, 0, 0.6], [0, 0.5, 0.6]],
+        [56, 22, 8, 8, 8],
+        99,
+        8,
+    ),
+    "wurtzite": (
+        HEX,
+        [[1 / 3, 2 / 3, 0], [2 / 3, 1 / 3, 0.5], [1 / 3, 2 / 3, 0.38], [2 / 3, 1 / 3, 0.88]],
+        [30, 30, 16, 16],
+        186,
+        12,
+    ),
+    "low": (
+        np.diag([4.0, 5.0, 6.0]),
+        [[0.1, 0.2, 0.3], [0.4, 0.15, 0.75], [0.82, 0.6, 0.1]],
+        [3, 3, 8],
+        1,
+        1,
+    ),
 }
 
 
 def noisy(lattice, frac, sigma, seed):
-    errors = np.random.default_rng(seed).multivariate_normal(np.zeros(3), sigma**2 * SPREAD, len(frac))
+    errors = np.random.default_rng(seed).multivariate_normal(
+        np.zeros(3), sigma**2 * SPREAD, len(frac)
+    )
     return np.asarray(frac, float) + errors @ np.linalg.inv(lattice)
 
 
@@ -37,7 +93,9 @@ def number(lattice, cell, numbers):
 def test_group_is_found_through_the_noise(name, sigma):
     lattice, frac, numbers, group, order = CELLS[name]
     for seed in range(4):
-        cell = symmetrised(lattice, noisy(lattice, frac, sigma, seed), numbers, sigma**2 * SPREAD, level=1e-6)
+        cell = symmetrised(
+            lattice, noisy(lattice, frac, sigma, seed), numbers, sigma**2 * SPREAD, level=1e-6
+        )
         assert (number(lattice, cell, numbers), cell.order) == (group, order)
 
 
@@ -50,17 +108,26 @@ def test_the_cell_it_returns_is_exactly_symmetric_and_nearer_to_the_truth(name, 
         seen = noisy(lattice, frac, 0.05, seed)
         cell = symmetrised(lattice, seen, numbers, 0.0025 * SPREAD)
         assert label_cell(lattice, cell.frac, numbers, symprec=1e-6)[0].number == group
-        square += [np.sum(((f - frac - (f - frac).mean(axis=0)) @ lattice) ** 2) for f in (seen, cell.frac)]
+        square += [
+            np.sum(((f - frac - (f - frac).mean(axis=0)) @ lattice) ** 2) for f in (seen, cell.frac)
+        ]
     expected = free * SPREAD[2, 2] / ((len(frac) - 1) * np.trace(SPREAD))
     assert square[1] / square[0] == pytest.approx(expected, abs=0.05)
 
 
 def test_misfit_is_a_chi_square():
     lattice, frac, numbers, *_ = CELLS["zinc blende"]
-    cells = [symmetrised(lattice, noisy(lattice, frac, 0.1, seed), numbers, 0.01 * SPREAD) for seed in range(200)]
+    cells = [
+        symmetrised(lattice, noisy(lattice, frac, 0.1, seed), numbers, 0.01 * SPREAD)
+        for seed in range(200)
+    ]
     whole = [cell.misfit for cell in cells if cell.order == 96]
-    assert len(whole) > 190 and {cell.freedom for cell in cells if cell.order == 96} == {3 * 8 - 3}  # only the origin is free
-    assert np.mean(whole) == pytest.approx(21, abs=1.5) and np.var(whole) == pytest.approx(42, rel=0.35)
+    assert len(whole) > 190 and {cell.freedom for cell in cells if cell.order == 96} == {
+        3 * 8 - 3
+    }  # only the origin is free
+    assert np.mean(whole) == pytest.approx(21, abs=1.5) and np.var(whole) == pytest.approx(
+        42, rel=0.35
+    )
 
 
 def test_free_coordinates_and_a_polar_origin_are_no_constraints():

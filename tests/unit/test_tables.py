@@ -56,7 +56,9 @@ def test_quarantine_policies(tmp_path, batch):
     }
     for policy, sets in expected.items():
         rows = batch if policy != "drop" else select(batch, ~(ok & flagged))
-        path = write_census(tmp_path / f"{policy}.h5", with_options(OPTIONS, quarantine=policy), rows)
+        path = write_census(
+            tmp_path / f"{policy}.h5", with_options(OPTIONS, quarantine=policy), rows
+        )
         frame = frames(path)["reference"]
         assert list(dict.fromkeys(frame["structures"])) == list(sets)
         for name, chosen in sets.items():
@@ -68,9 +70,14 @@ def test_quarantine_policies(tmp_path, batch):
 
 def test_tiling_counts_in_the_excess(census, batch):
     chosen = (batch["structures/status"] == Status.ok) & (batch["structures/quarantine"] == 0)
-    excess = batch["cells/n_recovered"][chosen].astype(float) - 2 * batch["structures/n_atoms"][chosen][:, None]
+    excess = (
+        batch["cells/n_recovered"][chosen].astype(float)
+        - 2 * batch["structures/n_atoms"][chosen][:, None]
+    )
     frame = frames(census)["subsets"]
-    np.testing.assert_allclose(frame[frame["structures"] == "without quarantined"]["mean_excess"], excess.mean(axis=0))
+    np.testing.assert_allclose(
+        frame[frame["structures"] == "without quarantined"]["mean_excess"], excess.mean(axis=0)
+    )
     assert list(frame["subset"][:2]) == ["axis_a+axis_b", "axis_a+axis_c"]
 
 
@@ -78,11 +85,18 @@ def test_status_table_counts_every_row_and_shows_the_first(census, batch):
     frame = frames(census)["status"].set_index("status")
     assert frame["rows"].sum() == 60
     bad = np.flatnonzero(batch["structures/status"] == Status.read_error)
-    assert tuple(frame.loc["read_error"]) == (len(bad), f"id-{bad[0]:03d}", batch["structures/message"][bad[0]])
+    assert tuple(frame.loc["read_error"]) == (
+        len(bad),
+        f"id-{bad[0]:03d}",
+        batch["structures/message"][bad[0]],
+    )
 
 
 def test_subsets_that_are_not_there_are_not_shown(tmp_path):
-    for subsets, wanted in (("full", "R1, full protocol"), ("axis_a+axis_b", "R1, subsets of 2 views")):
+    for subsets, wanted in (
+        ("full", "R1, full protocol"),
+        ("axis_a+axis_b", "R1, subsets of 2 views"),
+    ):
         options = options_of(subsets)
         path = write_census(tmp_path / f"{wanted[:8]}{subsets}.h5", options, random_batch(options))
         found = frames(path)
@@ -94,7 +108,10 @@ def test_looser_tolerance_names_itself(tmp_path):
     options = options_of("full", delta=0.15)
     path = write_census(tmp_path / "loose.h5", options, random_batch(options))
     found = tables(count_census(path), ("reference",))[0]
-    assert "R1^0.15, full protocol" in set(found.frame["quantity"]) and "delta 0.15 Å, tau 0.01 Å" in found.caption
+    assert (
+        "R1^0.15, full protocol" in set(found.frame["quantity"])
+        and "delta 0.15 Å, tau 0.01 Å" in found.caption
+    )
 
 
 def test_empty_census(tmp_path, capsys):
@@ -114,7 +131,11 @@ def test_a_row_without_results_is_refused(tmp_path, batch):
 
 def test_summary_is_reference_and_status(census):
     text = summary(census)
-    assert text.count("Model-free reference") == 1 and "Rows by status" in text and "View subsets" not in text
+    assert (
+        text.count("Model-free reference") == 1
+        and "Rows by status" in text
+        and "View subsets" not in text
+    )
     assert "PARTIAL" not in text
 
 
@@ -126,14 +147,23 @@ def test_partial_file_says_so(tmp_path, batch):
 def test_terminal_shows_all_tables_with_captions(census, capsys):
     assert main([str(census)]) == Exit.CLEAN
     out = capsys.readouterr().out
-    for words in ("Model-free reference", "View subsets", "granularity of the label", "true crystal system", "Rows by status"):
+    for words in (
+        "Model-free reference",
+        "View subsets",
+        "granularity of the label",
+        "true crystal system",
+        "Rows by status",
+    ):
         assert words in out
     assert "protocol frozen, 5 views, tiling 2x1x1; enumeration all-pairs, merge dominance" in out
     assert "4 decimals" in out
 
 
 def test_csv_reads_back_unrounded(census, tmp_path, capsys):
-    assert main([str(census), "--format", "csv", "--output", str(tmp_path / "new" / "tables")]) == Exit.CLEAN
+    assert (
+        main([str(census), "--format", "csv", "--output", str(tmp_path / "new" / "tables")])
+        == Exit.CLEAN
+    )
     said = capsys.readouterr().out
     for name, frame in frames(census).items():
         path = tmp_path / "new" / "tables" / f"{name}.csv"
@@ -146,7 +176,9 @@ def test_csv_reads_back_unrounded(census, tmp_path, capsys):
     assert "length_angstrom" in pd.read_csv(tmp_path / "new" / "tables" / "reference.csv")
     about = json.loads((tmp_path / "new" / "tables" / "tables.json").read_text(encoding="utf-8"))
     assert about["options"] == json.loads(OPTIONS.to_json()) and len(about["content_hash"]) == 64
-    assert about["captions"].keys() == frames(census).keys() and about["captions"]["subsets"].startswith("View subsets")
+    assert about["captions"].keys() == frames(census).keys() and about["captions"][
+        "subsets"
+    ].startswith("View subsets")
 
 
 def test_csv_on_stdout_is_csv_alone(census, capsys):
@@ -169,7 +201,11 @@ def test_parquet_without_pyarrow_names_the_cure(census, tmp_path, capsys, monkey
     monkeypatch.setitem(sys.modules, "pyarrow", None)
     assert main([str(census), "--format", "parquet", "--output", str(tmp_path)]) == Exit.FATAL
     err = capsys.readouterr().err
-    assert err.startswith("rc_hpc: error: ") and "pip install 'rc_hpc[tables]'" in err and err.count("\n") == 1
+    assert (
+        err.startswith("rc_hpc: error: ")
+        and "pip install 'rc_hpc[tables]'" in err
+        and err.count("\n") == 1
+    )
 
 
 def test_parquet_needs_a_folder(census, capsys):
@@ -200,5 +236,7 @@ def test_output_that_is_a_file(census, tmp_path, capsys):
 
 def test_help_loads_nothing_heavy():
     code = "import sys, rc_hpc.tables as t\ntry:\n t.main(['--help'])\nexcept SystemExit as e:\n assert e.code == 0\nprint([m for m in ('pandas', 'scipy', 'numpy', 'h5py', 'pyarrow', 'numba') if m in sys.modules])"
-    out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
+    out = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True
+    ).stdout
     assert "rc_hpc.tables census.h5 --format csv" in out and out.rstrip().endswith("[]")

@@ -7,18 +7,20 @@ import pytest
 from rc_hpc.errors import RcError
 from rc_hpc.report import Table, render, write
 
-FRAME = pd.DataFrame({
-    "status": ["a_b & 50%", "x|y\nz\x1b[31m"],
-    "n": pd.array([210, 3], "Int64"),
-    "R1_count": pd.array([208, pd.NA], "Int64"),
-    "R1": [208 / 210, np.nan],
-    "R1_low95": [0.96594, np.nan],
-    "R1_high95": [0.99738, np.nan],
-    "subset_min": [0.5, np.nan],
-    "subset_max": [1.0, np.nan],
-    "error_angstrom": [2.00449e-14, np.inf],
-    "nothing": [np.nan, np.nan],
-})
+FRAME = pd.DataFrame(
+    {
+        "status": ["a_b & 50%", "x|y\nz\x1b[31m"],
+        "n": pd.array([210, 3], "Int64"),
+        "R1_count": pd.array([208, pd.NA], "Int64"),
+        "R1": [208 / 210, np.nan],
+        "R1_low95": [0.96594, np.nan],
+        "R1_high95": [0.99738, np.nan],
+        "subset_min": [0.5, np.nan],
+        "subset_max": [1.0, np.nan],
+        "error_angstrom": [2.00449e-14, np.inf],
+        "nothing": [np.nan, np.nan],
+    }
+)
 TABLE = Table("sample", "Sample of 50% in Å.", FRAME)
 
 
@@ -55,12 +57,18 @@ def test_latex_is_booktabs_and_escaped():
 
 def test_csv_has_every_digit_and_raw_text():
     text = render(TABLE, "csv")
-    assert repr(208 / 210) in text and "2.00449e-14" in text and "error_angstrom" in text.splitlines()[0]
+    assert (
+        repr(208 / 210) in text
+        and "2.00449e-14" in text
+        and "error_angstrom" in text.splitlines()[0]
+    )
     assert "208,210" not in text and "210,208," in text
 
 
 def test_long_messages_wrap_in_the_terminal_only():
-    table = Table("status", "c", pd.DataFrame({"status": ["ok"], "example_message": ["word " * 50]}))
+    table = Table(
+        "status", "c", pd.DataFrame({"status": ["ok"], "example_message": ["word " * 50]})
+    )
     assert max(len(line) for line in render(table, "terminal").splitlines()) < 80
     assert "word " * 49 in render(table, "markdown")
 
@@ -72,7 +80,10 @@ def test_no_rows(style):
 
 def test_files_have_the_rendered_text(tmp_path):
     path = write(TABLE, tmp_path / "deep" / "er", "markdown", {})
-    assert path.name == "sample.md" and path.read_text(encoding="utf-8") == render(TABLE, "markdown") + "\n"
+    assert (
+        path.name == "sample.md"
+        and path.read_text(encoding="utf-8") == render(TABLE, "markdown") + "\n"
+    )
 
 
 def test_unwritable_folder_is_named(tmp_path):

@@ -5,7 +5,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rc_hpc.analysis.transplant import MATCHINGS, SCORES, TOLERANCE, atoms_of, emission, null_pairs, relabelled, score_all, species_free, strict
+from rc_hpc.analysis.transplant import (
+    MATCHINGS,
+    SCORES,
+    TOLERANCE,
+    atoms_of,
+    emission,
+    null_pairs,
+    relabelled,
+    score_all,
+    species_free,
+    strict,
+)
 
 TRUTH = atoms_of(["Na", "Cl"], [[0, 0, 0], [0.5, 0.5, 0.5]])
 
@@ -39,7 +50,9 @@ def test_a_site_is_taken_once():
 
 def test_order_matters_in_order_and_not_for_the_best():
     truth = atoms_of(["X", "X"], [[0, 0, 0], [0.2, 0, 0]])
-    greedy = atoms_of(["X", "X"], [[0.09, 0, 0], [-0.1, 0, 0]])  # the first takes the site that only the second reaches
+    greedy = atoms_of(
+        ["X", "X"], [[0.09, 0, 0], [-0.1, 0, 0]]
+    )  # the first takes the site that only the second reaches
     swapped = atoms_of(["X", "X"], greedy.frac[::-1])
     assert [strict(found, truth).matches for found in (greedy, swapped)] == [1, 2]
     assert [strict(found, truth, "best").matches for found in (greedy, swapped)] == [2, 2]
@@ -50,14 +63,24 @@ def test_the_tolerance_is_met_by_equality():
         assert strict(atoms_of(["Na"], [[shift, 0, 0]]), TRUTH).matches == matches
 
 
-coordinates = st.lists(st.tuples(st.sampled_from("AB"), *[st.integers(-20, 20)] * 3), min_size=1, max_size=8)
+coordinates = st.lists(
+    st.tuples(st.sampled_from("AB"), *[st.integers(-20, 20)] * 3), min_size=1, max_size=8
+)
 
 
 @given(coordinates, coordinates)
 def test_scores_are_ordered(first, second):
-    emitted, truth = (atoms_of([row[0] for row in rows], np.array([row[1:] for row in rows]) / 10) for rows in (first, second))
+    emitted, truth = (
+        atoms_of([row[0] for row in rows], np.array([row[1:] for row in rows]) / 10)
+        for rows in (first, second)
+    )
     best = {name: score(emitted, truth, "best") for name, score in SCORES.items()}
-    assert best["strict"].matches <= best["relabelled"].matches <= best["species-free"].matches <= min(len(first), len(second))
+    assert (
+        best["strict"].matches
+        <= best["relabelled"].matches
+        <= best["species-free"].matches
+        <= min(len(first), len(second))
+    )
     for name, score in SCORES.items():
         assert score(emitted, truth).matches <= best[name].matches
         moved = score(atoms_of(emitted.species, emitted.frac + 1), truth, "best")
@@ -72,14 +95,23 @@ def test_null_never_pairs_a_list_with_its_own_structure():
 
 def test_all_scores_together():
     truth = {f"id-{k}": atoms_of(["Na"], [[k / 10, 0, 0]]) for k in range(4)}
-    frame, matches = score_all({**truth, "refused": atoms_of([], [])}, {**truth, "refused": TRUTH}, repeats=2)
-    assert len(frame) == 12 and set(frame["scored"]) == {4, 8} and len(matches["strict", "best"]) == 4
+    frame, matches = score_all(
+        {**truth, "refused": atoms_of([], [])}, {**truth, "refused": TRUTH}, repeats=2
+    )
+    assert (
+        len(frame) == 12 and set(frame["scored"]) == {4, 8} and len(matches["strict", "best"]) == 4
+    )
     own = frame[frame["lists"] == "own"]
     assert (own["median_recall"] == 1).all() and (own["zero_match"] == 0).all()
     assert (frame[frame["lists"] != "own"]["mean_recall"] < 1).all()
-    counts = emission({**truth, "refused": atoms_of([], [])}, {**truth, "refused": TRUTH}).set_index("quantity")
+    counts = emission(
+        {**truth, "refused": atoms_of([], [])}, {**truth, "refused": TRUTH}
+    ).set_index("quantity")
     assert counts.loc["structures with atoms emitted", ["count", "n"]].tolist() == [4, 5]
-    assert counts.loc["same set of elements", "count"] == 4 and counts.loc["emitted atoms, median", "value"] == 1
+    assert (
+        counts.loc["same set of elements", "count"] == 4
+        and counts.loc["emitted atoms, median", "value"] == 1
+    )
 
 
 def test_nothing_emitted_at_all():

@@ -15,7 +15,9 @@ NOW = 1_800_000_000.0
 
 
 def read(body, status=200, headers=None, endpoint=OPENAI):
-    return endpoint.read(status, headers or {}, body if isinstance(body, str) else json.dumps(body), NOW)
+    return endpoint.read(
+        status, headers or {}, body if isinstance(body, str) else json.dumps(body), NOW
+    )
 
 
 def fault(*args, **more):
@@ -32,45 +34,99 @@ def test_faults_that_pass_are_tried_again(name):
     assert found.kind is (Kind.LIMITED if crowded else Kind.RETRY) and found.message
 
 
-@pytest.mark.parametrize(("status", "body", "kind"), [
-    (401, error("Incorrect API key"), Kind.RUN), (403, {"detail": "Forbidden"}, Kind.RUN), (404, error("The model x does not exist", "model_not_found"), Kind.RUN),
-    (402, error("Insufficient credits", 402), Kind.RUN), (429, error("You exceeded your current quota", "insufficient_quota"), Kind.RUN),
-    (400, {"type": "error", "error": {"type": "invalid_request_error", "message": "Your credit balance is too low"}}, Kind.RUN),
-    (307, "", Kind.RUN), (405, {"detail": "Method Not Allowed"}, Kind.RUN),
-    (400, error("Unsupported value: temperature", "unsupported_value"), Kind.REQUEST), (400, {"detail": "At most 1 image(s)"}, Kind.REQUEST),
-    (422, {"detail": [{"loc": ["body"], "msg": "extra"}]}, Kind.REQUEST), (413, "<html>too large</html>", Kind.REQUEST),
-    (400, error("flagged by our moderation", "content_policy_violation"), Kind.REFUSED), (403, error("input was flagged by moderation", 403), Kind.REFUSED),
-    (200, error("no credits", 402), Kind.RUN), (200, error("bad key", 401), Kind.RUN), (200, error("slow", "rate_limit_exceeded"), Kind.LIMITED),
-    (200, error("You have no quota", "insufficient_quota"), Kind.RUN), (200, error("too long", 400), Kind.REQUEST), (200, {"error": "text only"}, Kind.RETRY),
-    (200, [1], Kind.RETRY), (200, {}, Kind.RETRY), (200, "", Kind.RETRY), (200, {"choices": []}, Kind.RETRY), (200, {"choices": [{"message": None}]}, Kind.RETRY),
-    (520, "", Kind.RETRY), (599, "x", Kind.RETRY), (425, "", Kind.RETRY), (451, "", Kind.REQUEST),
-])
+@pytest.mark.parametrize(
+    ("status", "body", "kind"),
+    [
+        (401, error("Incorrect API key"), Kind.RUN),
+        (403, {"detail": "Forbidden"}, Kind.RUN),
+        (404, error("The model x does not exist", "model_not_found"), Kind.RUN),
+        (402, error("Insufficient credits", 402), Kind.RUN),
+        (429, error("You exceeded your current quota", "insufficient_quota"), Kind.RUN),
+        (
+            400,
+            {
+                "type": "error",
+                "error": {
+                    "type": "invalid_request_error",
+                    "message": "Your credit balance is too low",
+                },
+            },
+            Kind.RUN,
+        ),
+        (307, "", Kind.RUN),
+        (405, {"detail": "Method Not Allowed"}, Kind.RUN),
+        (400, error("Unsupported value: temperature", "unsupported_value"), Kind.REQUEST),
+        (400, {"detail": "At most 1 image(s)"}, Kind.REQUEST),
+        (422, {"detail": [{"loc": ["body"], "msg": "extra"}]}, Kind.REQUEST),
+        (413, "<html>too large</html>", Kind.REQUEST),
+        (400, error("flagged by our moderation", "content_policy_violation"), Kind.REFUSED),
+        (403, error("input was flagged by moderation", 403), Kind.REFUSED),
+        (200, error("no credits", 402), Kind.RUN),
+        (200, error("bad key", 401), Kind.RUN),
+        (200, error("slow", "rate_limit_exceeded"), Kind.LIMITED),
+        (200, error("You have no quota", "insufficient_quota"), Kind.RUN),
+        (200, error("too long", 400), Kind.REQUEST),
+        (200, {"error": "text only"}, Kind.RETRY),
+        (200, [1], Kind.RETRY),
+        (200, {}, Kind.RETRY),
+        (200, "", Kind.RETRY),
+        (200, {"choices": []}, Kind.RETRY),
+        (200, {"choices": [{"message": None}]}, Kind.RETRY),
+        (520, "", Kind.RETRY),
+        (599, "x", Kind.RETRY),
+        (425, "", Kind.RETRY),
+        (451, "", Kind.REQUEST),
+    ],
+)
 def test_errors_by_what_they_end(status, body, kind):
     assert fault(body, status).kind is kind
 
 
 def test_an_error_is_told_in_its_own_words():
-    assert fault(error("Unsupported value", "unsupported_value"), 400).message == "400 unsupported_value: Unsupported value"
+    assert (
+        fault(error("Unsupported value", "unsupported_value"), 400).message
+        == "400 unsupported_value: Unsupported value"
+    )
     assert fault({"detail": "model not here"}, 422).message == "422: model not here"
     assert fault(FAULTS["502 HTML"][2], 502).message == "502: 502 Bad Gateway Bad gateway nginx"
     assert "--base-url" in fault("", 404).message and "--api-key-env" in fault("", 401).message
 
 
-@pytest.mark.parametrize(("body", "outcome", "text"), [
-    (chat("ANSWER: cubic"), Outcome.answered, "ANSWER: cubic"),
-    (chat("ANSWER: cubic", reason=None), Outcome.answered, "ANSWER: cubic"),
-    (chat("cut in the", reason="length"), Outcome.answered, "cut in the"),
-    (chat([{"type": "thinking", "thinking": [{"type": "text", "text": "hm"}]}, {"type": "text", "text": "A"}, {"type": "text", "text": "B"}]), Outcome.answered, "AB"),
-    (chat(""), Outcome.answered, ""),
-    (chat("", reason="length"), Outcome.empty_by_length, ""), (chat(None, reason="length"), Outcome.empty_by_length, ""),
-    (chat("", reasoning_content="long thoughts"), Outcome.empty_by_length, ""), (chat(None, reasoning="long thoughts"), Outcome.empty_by_length, ""),
-    (chat([{"type": "thinking", "thinking": "hm"}]), Outcome.empty_by_length, ""),
-    (chat(None), Outcome.refused, ""), (chat("", reason="SAFETY"), Outcome.refused, ""), (chat("I can", reason="content_filter"), Outcome.refused, "I can"),
-    (chat(None, refusal="I will not"), Outcome.refused, ""), (chat("ANSWER: cubic", refusal=None), Outcome.answered, "ANSWER: cubic"),
-])
+@pytest.mark.parametrize(
+    ("body", "outcome", "text"),
+    [
+        (chat("ANSWER: cubic"), Outcome.answered, "ANSWER: cubic"),
+        (chat("ANSWER: cubic", reason=None), Outcome.answered, "ANSWER: cubic"),
+        (chat("cut in the", reason="length"), Outcome.answered, "cut in the"),
+        (
+            chat(
+                [
+                    {"type": "thinking", "thinking": [{"type": "text", "text": "hm"}]},
+                    {"type": "text", "text": "A"},
+                    {"type": "text", "text": "B"},
+                ]
+            ),
+            Outcome.answered,
+            "AB",
+        ),
+        (chat(""), Outcome.answered, ""),
+        (chat("", reason="length"), Outcome.empty_by_length, ""),
+        (chat(None, reason="length"), Outcome.empty_by_length, ""),
+        (chat("", reasoning_content="long thoughts"), Outcome.empty_by_length, ""),
+        (chat(None, reasoning="long thoughts"), Outcome.empty_by_length, ""),
+        (chat([{"type": "thinking", "thinking": "hm"}]), Outcome.empty_by_length, ""),
+        (chat(None), Outcome.refused, ""),
+        (chat("", reason="SAFETY"), Outcome.refused, ""),
+        (chat("I can", reason="content_filter"), Outcome.refused, "I can"),
+        (chat(None, refusal="I will not"), Outcome.refused, ""),
+        (chat("ANSWER: cubic", refusal=None), Outcome.answered, "ANSWER: cubic"),
+    ],
+)
 def test_replies_by_outcome(body, outcome, text):
     found = read(body)
-    assert (found.outcome, found.text) == (outcome, text) and bool(found.message) == (outcome is not Outcome.answered)
+    assert (found.outcome, found.text) == (outcome, text) and bool(found.message) == (
+        outcome is not Outcome.answered
+    )
 
 
 def test_nothing_that_was_not_given_is_made_up():
@@ -78,27 +134,68 @@ def test_nothing_that_was_not_given_is_made_up():
     assert read(chat("x", reason=None)).finish_reason is None
     found = read({"choices": [{"message": {"content": "x"}}]})
     assert (found.usage, found.model, found.provider, found.reply_id) == (None,) * 4
-    assert tokens_in(None) is tokens_out({"completion_tokens": None}) is reasoning_tokens({}) is None and cost({"prompt_tokens": 5}, Price(1, 1)) is None
+    assert (
+        tokens_in(None) is tokens_out({"completion_tokens": None}) is reasoning_tokens({}) is None
+        and cost({"prompt_tokens": 5}, Price(1, 1)) is None
+    )
 
 
 def test_costs():
-    usage = {"prompt_tokens": 1_000, "completion_tokens": 100, "completion_tokens_details": {"reasoning_tokens": 60}}
+    usage = {
+        "prompt_tokens": 1_000,
+        "completion_tokens": 100,
+        "completion_tokens_details": {"reasoning_tokens": 60},
+    }
     assert reasoning_tokens(usage) == 60
     assert cost(usage, Price(2.0, 10.0)) == pytest.approx(0.003)
     assert cost(usage | {"cost": 0.5}, Price(2.0, 10.0)) == 0.5
     assert cost(usage, None) is None
-    assert tokens_in({"input_tokens": 5, "cache_read_input_tokens": 7, "cache_creation_input_tokens": None}) == 12
+    assert (
+        tokens_in(
+            {"input_tokens": 5, "cache_read_input_tokens": 7, "cache_creation_input_tokens": None}
+        )
+        == 12
+    )
 
 
 def test_the_native_dialect():
-    message = {"type": "message", "id": "msg_1", "model": "c-1", "stop_reason": "end_turn", "usage": {"input_tokens": 3, "output_tokens": 4}}
-    found = read(message | {"content": [{"type": "thinking", "thinking": "hm"}, {"type": "text", "text": "ANSWER: cubic"}]}, endpoint=ANTHROPIC)
-    assert (found.outcome, found.text, found.reasoning, found.model) == (Outcome.answered, "ANSWER: cubic", "hm", "c-1")
+    message = {
+        "type": "message",
+        "id": "msg_1",
+        "model": "c-1",
+        "stop_reason": "end_turn",
+        "usage": {"input_tokens": 3, "output_tokens": 4},
+    }
+    found = read(
+        message
+        | {
+            "content": [
+                {"type": "thinking", "thinking": "hm"},
+                {"type": "text", "text": "ANSWER: cubic"},
+            ]
+        },
+        endpoint=ANTHROPIC,
+    )
+    assert (found.outcome, found.text, found.reasoning, found.model) == (
+        Outcome.answered,
+        "ANSWER: cubic",
+        "hm",
+        "c-1",
+    )
     assert (tokens_in(found.usage), tokens_out(found.usage)) == (3, 4)
-    assert read(message | {"content": [], "stop_reason": "max_tokens"}, endpoint=ANTHROPIC).outcome is Outcome.empty_by_length
-    assert read(message | {"content": [], "stop_reason": "refusal"}, endpoint=ANTHROPIC).outcome is Outcome.refused
+    assert (
+        read(message | {"content": [], "stop_reason": "max_tokens"}, endpoint=ANTHROPIC).outcome
+        is Outcome.empty_by_length
+    )
+    assert (
+        read(message | {"content": [], "stop_reason": "refusal"}, endpoint=ANTHROPIC).outcome
+        is Outcome.refused
+    )
     overloaded = {"type": "error", "error": {"type": "overloaded_error", "message": "Overloaded"}}
-    assert fault(overloaded, 529, endpoint=ANTHROPIC).kind is Kind.LIMITED and fault(overloaded, endpoint=ANTHROPIC).kind is Kind.RETRY
+    assert (
+        fault(overloaded, 529, endpoint=ANTHROPIC).kind is Kind.LIMITED
+        and fault(overloaded, endpoint=ANTHROPIC).kind is Kind.RETRY
+    )
     assert ANTHROPIC.headers("k")["x-api-key"] == "k" and "x-api-key" not in ANTHROPIC.headers(None)
 
 
@@ -116,30 +213,68 @@ def test_the_native_limit_counts_base64():
 def test_a_body_is_text_then_pictures(endpoint):
     data = [b"\x89PNG one", b"\xff\xd8\xff two"]
     parameters = {"model": "m", "temperature": 0.7}
-    body = json.loads(endpoint.body(parameters, 'say "Å"', [endpoint.picture(item) for item in data]))
-    assert {name: body[name] for name in parameters} == parameters and body.keys() == {*parameters, "messages"}
+    body = json.loads(
+        endpoint.body(parameters, 'say "Å"', [endpoint.picture(item) for item in data])
+    )
+    assert {name: body[name] for name in parameters} == parameters and body.keys() == {
+        *parameters,
+        "messages",
+    }
     (message,) = body["messages"]
     text, *pictures = message["content"]
     assert (message["role"], text) == ("user", {"type": "text", "text": 'say "Å"'})
-    assert ["png" in json.dumps(p) for p in pictures] == [True, False] and ["jpeg" in json.dumps(p) for p in pictures] == [False, True]
+    assert ["png" in json.dumps(p) for p in pictures] == [True, False] and [
+        "jpeg" in json.dumps(p) for p in pictures
+    ] == [False, True]
     alone = json.loads(endpoint.body(parameters, "t", []))
     assert alone["messages"] == [{"role": "user", "content": "t"}]
 
 
 def test_reasoning_settings():
-    assert OPENAI.reasoning("low") == {"reasoning_effort": "low"} and OPENAI.reasoning({"effort": "low"}) == {"reasoning": {"effort": "low"}}
-    assert ANTHROPIC.reasoning({"type": "enabled", "budget_tokens": 2000}) == {"thinking": {"type": "enabled", "budget_tokens": 2000}}
+    assert OPENAI.reasoning("low") == {"reasoning_effort": "low"} and OPENAI.reasoning(
+        {"effort": "low"}
+    ) == {"reasoning": {"effort": "low"}}
+    assert ANTHROPIC.reasoning({"type": "enabled", "budget_tokens": 2000}) == {
+        "thinking": {"type": "enabled", "budget_tokens": 2000}
+    }
 
 
-@pytest.mark.parametrize(("headers", "wait"), [
-    ({}, None), ({"retry-after": "7"}, 7), ({"retry-after": "2", "retry-after-ms": "1500"}, 1.5), ({"retry-after": "0"}, 0), ({"retry-after": "-3"}, 0),
-    ({"retry-after": formatdate(NOW + 90, usegmt=True)}, 90), ({"retry-after": "soon"}, None), ({"retry-after": "nan"}, None), ({"retry-after": "18000"}, 18000),
-    ({"retry-after": "soon", "x-ratelimit-reset": "4"}, 4), ({"retry-after": "1", "x-ratelimit-reset": "9"}, 1),
-    ({"x-ratelimit-reset-requests": "6m0s", "x-ratelimit-reset-tokens": "20ms"}, 0.02),
-    ({"x-ratelimit-reset-requests": "6m0s", "x-ratelimit-remaining-requests": "0", "x-ratelimit-reset-tokens": "20ms", "x-ratelimit-remaining-tokens": "5"}, 360),
-    ({"x-ratelimit-reset": str(NOW + 30)}, 30), ({"x-ratelimit-reset": str(1000 * (NOW + 30))}, 30), ({"x-ratelimit-reset": str(NOW - 30)}, 0),
-    ({"anthropic-ratelimit-tokens-reset": "2027-01-15T08:00:10Z", "anthropic-ratelimit-tokens-remaining": "0"}, 10),
-    ({"x-ratelimit-reset": "whenever"}, None),
-])
+@pytest.mark.parametrize(
+    ("headers", "wait"),
+    [
+        ({}, None),
+        ({"retry-after": "7"}, 7),
+        ({"retry-after": "2", "retry-after-ms": "1500"}, 1.5),
+        ({"retry-after": "0"}, 0),
+        ({"retry-after": "-3"}, 0),
+        ({"retry-after": formatdate(NOW + 90, usegmt=True)}, 90),
+        ({"retry-after": "soon"}, None),
+        ({"retry-after": "nan"}, None),
+        ({"retry-after": "18000"}, 18000),
+        ({"retry-after": "soon", "x-ratelimit-reset": "4"}, 4),
+        ({"retry-after": "1", "x-ratelimit-reset": "9"}, 1),
+        ({"x-ratelimit-reset-requests": "6m0s", "x-ratelimit-reset-tokens": "20ms"}, 0.02),
+        (
+            {
+                "x-ratelimit-reset-requests": "6m0s",
+                "x-ratelimit-remaining-requests": "0",
+                "x-ratelimit-reset-tokens": "20ms",
+                "x-ratelimit-remaining-tokens": "5",
+            },
+            360,
+        ),
+        ({"x-ratelimit-reset": str(NOW + 30)}, 30),
+        ({"x-ratelimit-reset": str(1000 * (NOW + 30))}, 30),
+        ({"x-ratelimit-reset": str(NOW - 30)}, 0),
+        (
+            {
+                "anthropic-ratelimit-tokens-reset": "2027-01-15T08:00:10Z",
+                "anthropic-ratelimit-tokens-remaining": "0",
+            },
+            10,
+        ),
+        ({"x-ratelimit-reset": "whenever"}, None),
+    ],
+)
 def test_the_wait_that_is_asked_for(headers, wait):
     assert wait_asked(headers, NOW) == (None if wait is None else pytest.approx(wait, abs=1e-6))

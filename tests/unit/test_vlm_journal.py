@@ -25,6 +25,7 @@ def write(path, *records, identity=RUN, resume=False, sent=()):
         await asyncio.gather(*map(journal.append, records))
         await journal.close()
         return journal
+
     return asyncio.run(go())
 
 
@@ -46,7 +47,11 @@ def test_a_torn_last_line_is_left_out_and_its_request_asked_again(path, cut, cap
     path.write_bytes(path.read_bytes()[:-cut])
     assert set(read_journal(path).places) == {"a"} and read_journal(path).lost == {"b"}
     journal = write(path, record("b", n=2), resume=True)
-    assert journal.outcome("a") is Outcome.answered and journal.outcome("b") is None and "was cut" in caplog.text
+    assert (
+        journal.outcome("a") is Outcome.answered
+        and journal.outcome("b") is None
+        and "was cut" in caplog.text
+    )
     found = read_journal(path)
     assert set(found.places) == {"a", "b"} and not found.lost and found.n_repeated == 0
     assert all(json.loads(line) for line in path.read_bytes().splitlines())

@@ -28,13 +28,17 @@ def test_a_budget_spreads_requests_over_the_minute():
 def test_a_budget_may_send_a_second_at_once():
     budget = Budget(600, Clock())
     waits = [budget.take() for _ in range(20)]
-    assert waits[:10] == pytest.approx([0] * 10) and waits[10:] == pytest.approx([0.1 * n for n in range(1, 11)])
+    assert waits[:10] == pytest.approx([0] * 10) and waits[10:] == pytest.approx(
+        [0.1 * n for n in range(1, 11)]
+    )
 
 
 def test_a_budget_is_corrected_by_what_was_used():
     clock = Clock()
     budget = Budget(6000, clock)
-    assert budget.take(500) == 0  # a request larger than a second's worth goes at once, the next one waits for it
+    assert (
+        budget.take(500) == 0
+    )  # a request larger than a second's worth goes at once, the next one waits for it
     budget.correct(-100)
     assert budget.take(100) == pytest.approx(3.01)
     budget.correct(400)
@@ -44,6 +48,7 @@ def test_a_budget_is_corrected_by_what_was_used():
 
 def rounds(limiter, clock, n, fails):
     """`n` rounds in which all slots are taken, then all come back; `fails(slots)` attempts of each meet a 429."""
+
     async def go():
         seen = []
         for _ in range(n):
@@ -57,6 +62,7 @@ def rounds(limiter, clock, n, fails):
                 await limiter.leave()
             seen.append(slots)
         return seen
+
     return asyncio.run(go())
 
 

@@ -34,23 +34,46 @@ def test_keys_tell_apart_all_that_matters_and_nothing_else(tmp_path):
     parameters = {"model": "m", "temperature": 0.7}
     other = Picture(tmp_path / "a.png", "cd" * 32, 10, 100)
     keys = [
-        request_key(base, 0, parameters), request_key(base, 1, parameters), request_key(base, 0, parameters | {"temperature": 0.8}),
-        *(request_key(Question(*fields), 0, parameters) for fields in (
-            ("id2", "pixels", "text", "v1", (picture,)), ("id", "extraction", "text", "v1", (picture,)), ("id", "pixels", "text.", "v1", (picture,)),
-            ("id", "pixels", "text", "v1", (other,)), ("id", "pixels", "text", "v1", (picture, other)), ("id", "pixels", "text", "v1", (other, picture)))),
+        request_key(base, 0, parameters),
+        request_key(base, 1, parameters),
+        request_key(base, 0, parameters | {"temperature": 0.8}),
+        *(
+            request_key(Question(*fields), 0, parameters)
+            for fields in (
+                ("id2", "pixels", "text", "v1", (picture,)),
+                ("id", "extraction", "text", "v1", (picture,)),
+                ("id", "pixels", "text.", "v1", (picture,)),
+                ("id", "pixels", "text", "v1", (other,)),
+                ("id", "pixels", "text", "v1", (picture, other)),
+                ("id", "pixels", "text", "v1", (other, picture)),
+            )
+        ),
     ]
     assert len(set(keys)) == len(keys)
-    moved = Question("id", "pixels", "text", "v1", (Picture(tmp_path / "elsewhere.png", "ab" * 32, 10, 100),))
+    moved = Question(
+        "id", "pixels", "text", "v1", (Picture(tmp_path / "elsewhere.png", "ab" * 32, 10, 100),)
+    )
     assert request_key(moved, 0, dict(reversed(parameters.items()))) == keys[0]
 
 
 def test_nothing_to_ask_about_is_not_asked():
-    found = list(requests([Question("a", "answer-from-text", None, "v1"), Question("b", "answer-from-text", "t", "v1")], 2, {}))
+    found = list(
+        requests(
+            [
+                Question("a", "answer-from-text", None, "v1"),
+                Question("b", "answer-from-text", "t", "v1"),
+            ],
+            2,
+            {},
+        )
+    )
     assert [(r.question.id, r.sample) for r in found] == [("b", 0), ("b", 1)]
 
 
 def test_a_prefix_of_the_order_is_a_sample():
-    ids = [f"{system}-{n:03}" for system in "abcdefg" for n in range(30)]  # sorted by class, as eval.jsonl is
+    ids = [
+        f"{system}-{n:03}" for system in "abcdefg" for n in range(30)
+    ]  # sorted by class, as eval.jsonl is
     order = scattered(ids)
     assert sorted(order) == ids and scattered(list(reversed(ids))) == order
     assert all(5 <= sum(id_[0] == system for id_ in order[:70]) <= 16 for system in "abcdefg")
@@ -58,23 +81,42 @@ def test_a_prefix_of_the_order_is_a_sample():
 
 def test_every_arm_has_a_prompt_that_ends_as_the_parser_wants():
     assert set(_texts("v1")) == {"version", *ARMS}
-    values = dict(n_pictures="5", views="", outline="one cell", cell="given", geometry="G", primitive="", formula="NaCl", legend="Na #112233")
+    values = dict(
+        n_pictures="5",
+        views="",
+        outline="one cell",
+        cell="given",
+        geometry="G",
+        primitive="",
+        formula="NaCl",
+        legend="Na #112233",
+    )
     for arm in ARMS:
         text = prompt(arm, **values)
         assert "$" not in text and text == text.strip()
         if arm != "extraction":
             assert text.splitlines()[-1] == "ANSWER: <crystal system>"
             answered = text.rpartition("<")[0] + "trigonal"
-            assert {name: parse(answered) for name, parse in PARSERS.items()} == dict.fromkeys(PARSERS, "trigonal")
+            assert {name: parse(answered) for name, parse in PARSERS.items()} == dict.fromkeys(
+                PARSERS, "trigonal"
+            )
     with pytest.raises(KeyError):
         prompt("formula-only")
 
 
 def test_a_cell_as_text():
     lattice = np.array([[3.0, 0, 0], [0, 4.0, 0], [-2.5, 0, 5.0]])
-    lines = geometry_text(lattice, ["Na", "Cl"], [[0, -1e-9, 0.5], [1 / 3, 0.999999, -0.25]]).splitlines()
-    assert lines[0] == "Lattice parameters: a = 3.0000, b = 4.0000, c = 5.5902 angstrom; alpha = 90.000, beta = 116.565, gamma = 90.000 degrees"
-    assert lines[1] == "Atoms in the cell: 2" and lines[3:] == ["Na 0.00000 0.00000 0.50000", "Cl 0.33333 1.00000 -0.25000"]
+    lines = geometry_text(
+        lattice, ["Na", "Cl"], [[0, -1e-9, 0.5], [1 / 3, 0.999999, -0.25]]
+    ).splitlines()
+    assert (
+        lines[0]
+        == "Lattice parameters: a = 3.0000, b = 4.0000, c = 5.5902 angstrom; alpha = 90.000, beta = 116.565, gamma = 90.000 degrees"
+    )
+    assert lines[1] == "Atoms in the cell: 2" and lines[3:] == [
+        "Na 0.00000 0.00000 0.50000",
+        "Cl 0.33333 1.00000 -0.25000",
+    ]
     assert wrapped(np.array([-1e-9, 0.999999, -0.25, 1.5])).tolist() == [0, 0, 0.75, 0.5]
 
 
@@ -90,20 +132,40 @@ def test_stored_cells_are_the_numbers_that_the_released_texts_show(shared):
             from ase.data import chemical_symbols
 
             read = item.read(item, item.blob())
-            text = geometry_text(read.lattice, [chemical_symbols[n] for n in read.numbers], read.frac)
+            text = geometry_text(
+                read.lattice, [chemical_symbols[n] for n in read.numbers], read.frac
+            )
             theirs = questions[item.id]
-            numbers = [re.findall(r"-?\d+\.\d+", part) for part in (text, theirs[theirs.index("Cell parameters") :])]
-            atoms = [re.findall(r"^ *([A-Z][a-z]?) -?\d", part, re.MULTILINE) for part in (text, theirs)]
+            numbers = [
+                re.findall(r"-?\d+\.\d+", part)
+                for part in (text, theirs[theirs.index("Cell parameters") :])
+            ]
+            atoms = [
+                re.findall(r"^ *([A-Z][a-z]?) -?\d", part, re.MULTILINE) for part in (text, theirs)
+            ]
             assert numbers[0] == numbers[1] and atoms[0] == atoms[1], item.id
             same += 1
     assert same == 210
 
 
-@pytest.mark.parametrize(("line", "atom"), [
-    ("Na 0.0 0.5 0.25", ("Na", 0, 0.5, 0.25)), ("- Cl: 0.5, 0.5, 0.5", ("Cl", 0.5, 0.5, 0.5)), ("* **O** (0.1, 0.2, 0.3)", ("O", 0.1, 0.2, 0.3)),
-    ("1. Fe 0 0 0 on a corner", ("Fe", 0, 0, 0)), ("12) Ti1 1e-2 -.5 1", ("Ti", 0.01, -0.5, 1)), ("| Pb | 0.1 | 0.2 | 0.3 |", ("Pb", 0.1, 0.2, 0.3)),
-    ("3 Si 0.1 0.2 0.3", ("Si", 0.1, 0.2, 0.3)), ("Red 0 0 0", None), ("X 0 0 0", None), ("Na 0 0", None), ("Na 0 0 nan", None), ("In all, 3 atoms", None), ("", None),
-])
+@pytest.mark.parametrize(
+    ("line", "atom"),
+    [
+        ("Na 0.0 0.5 0.25", ("Na", 0, 0.5, 0.25)),
+        ("- Cl: 0.5, 0.5, 0.5", ("Cl", 0.5, 0.5, 0.5)),
+        ("* **O** (0.1, 0.2, 0.3)", ("O", 0.1, 0.2, 0.3)),
+        ("1. Fe 0 0 0 on a corner", ("Fe", 0, 0, 0)),
+        ("12) Ti1 1e-2 -.5 1", ("Ti", 0.01, -0.5, 1)),
+        ("| Pb | 0.1 | 0.2 | 0.3 |", ("Pb", 0.1, 0.2, 0.3)),
+        ("3 Si 0.1 0.2 0.3", ("Si", 0.1, 0.2, 0.3)),
+        ("Red 0 0 0", None),
+        ("X 0 0 0", None),
+        ("Na 0 0", None),
+        ("Na 0 0 nan", None),
+        ("In all, 3 atoms", None),
+        ("", None),
+    ],
+)
 def test_atom_lines(line, atom):
     assert atom_lines(f"Here they are:\n{line}\nDone.") == ([] if atom is None else [atom])
 
@@ -119,31 +181,70 @@ def answered(*texts):
 
 
 def test_emitted_atoms_go_to_the_reader_of_the_ladder(tmp_path):
-    rows = [Row("a", "cubic", answered("I see none", "Na 0 0 0\nCl .5 .5 .5")), Row("b", "cubic", (Sample(Outcome.refused, "Na 0 0 0"),))]
+    rows = [
+        Row("a", "cubic", answered("I see none", "Na 0 0 0\nCl .5 .5 .5")),
+        Row("b", "cubic", (Sample(Outcome.refused, "Na 0 0 0"),)),
+    ]
     path = tmp_path / "emitted.json"
     path.write_text(json.dumps(emitted(rows)))
     assert read_extractions(path) == {"a": [("Na", 0, 0, 0), ("Cl", 0.5, 0.5, 0.5)], "b": []}
 
 
 def test_gates_and_readings_of_an_arm():
-    right, sly = answered(*["ANSWER: cubic"] * 3), answered("ANSWER: trigonal\nIt is not cubic", "ANSWER: cubic", "trigonal or hexagonal")
-    lost = (Sample(Outcome.gave_up, ""), Sample(Outcome.refused, "cubic"), Sample(Outcome.empty_by_length, ""))
-    rows = tuple(Row(f"r{n}", "cubic", right) for n in range(38)) + (Row("sly", "trigonal", sly), Row("lost", "cubic", lost))
+    right, sly = (
+        answered(*["ANSWER: cubic"] * 3),
+        answered("ANSWER: trigonal\nIt is not cubic", "ANSWER: cubic", "trigonal or hexagonal"),
+    )
+    lost = (
+        Sample(Outcome.gave_up, ""),
+        Sample(Outcome.refused, "cubic"),
+        Sample(Outcome.empty_by_length, ""),
+    )
+    rows = tuple(Row(f"r{n}", "cubic", right) for n in range(38)) + (
+        Row("sly", "trigonal", sly),
+        Row("lost", "cubic", lost),
+    )
     arm = Arm("pixels", "conventional", "m", 3, rows)
     file = arm.predictions("answer-line")
-    assert file.n_correct == 39 and file.scored and file.losses.unanswered == 1 and file.api_errors == 1
-    assert file.predictions[-2].votes == {"trigonal": 1, "cubic": 1} and file.predictions[-1].pred is None
+    assert (
+        file.n_correct == 39
+        and file.scored
+        and file.losses.unanswered == 1
+        and file.api_errors == 1
+    )
+    assert (
+        file.predictions[-2].votes == {"trigonal": 1, "cubic": 1}
+        and file.predictions[-1].pred is None
+    )
     told = file.details
-    assert told["tied_structures"] == 1 and told["expected_correct"] == 38.5 and told["unparsed_samples"] == 1
-    assert told["parsers_agree"] == [115, 117] and told["outcomes"]["refused"] == 1 and told["lost_samples"] == 4
+    assert (
+        told["tied_structures"] == 1
+        and told["expected_correct"] == 38.5
+        and told["unparsed_samples"] == 1
+    )
+    assert (
+        told["parsers_agree"] == [115, 117]
+        and told["outcomes"]["refused"] == 1
+        and told["lost_samples"] == 4
+    )
     loose = arm.predictions("last-mention")
     assert loose.predictions[-2].votes == {"cubic": 2, "hexagonal": 1} and loose.n_correct == 38
-    worse = Arm("pixels", "conventional", "m", 3, rows[-20:] + (Row("lost2", "cubic", lost),)).predictions("answer-line")
-    assert not worse.scored and "unanswered structures" in worse.why_unscored() == worse.details["why_unscored"] and len(worse.predictions) == 21
+    worse = Arm(
+        "pixels", "conventional", "m", 3, rows[-20:] + (Row("lost2", "cubic", lost),)
+    ).predictions("answer-line")
+    assert (
+        not worse.scored
+        and "unanswered structures" in worse.why_unscored() == worse.details["why_unscored"]
+        and len(worse.predictions) == 21
+    )
 
 
 def args(source, **more):
-    return Namespace(**dict.fromkeys(("structures", "ids", "limit", "pictures", "emitted", "cell", "image_root")) | {"source": str(source), "truth": "stored", "prompt": "own"} | more)
+    return Namespace(
+        **dict.fromkeys(("structures", "ids", "limit", "pictures", "emitted", "cell", "image_root"))
+        | {"source": str(source), "truth": "stored", "prompt": "own"}
+        | more
+    )
 
 
 def records(path, *rows):
@@ -156,19 +257,36 @@ ROW = {"material_id": "a", "crystal_system": "cubic"}
 
 def test_a_question_of_its_own_is_used_where_it_fits(tmp_path):
     (tmp_path / "a.png").write_bytes(b"\x89PNG\r\n\x1a\n....IHDR\0\0\0\x08\0\0\0\x04")
-    shown = records(tmp_path / "shown.jsonl", ROW | {"question": "What do the renders show?", "images": ["a.png"]})
+    shown = records(
+        tmp_path / "shown.jsonl",
+        ROW | {"question": "What do the renders show?", "images": ["a.png"]},
+    )
     inputs = open_inputs(args(shown), ["pixels", "question-only"])
     pixels, control = inputs.questions(["pixels", "question-only"])
-    assert (pixels.prompt, pixels.prompt_version, pixels.pictures[0].n_pixels) == ("What do the renders show?", "own", 32)
+    assert (pixels.prompt, pixels.prompt_version, pixels.pictures[0].n_pixels) == (
+        "What do the renders show?",
+        "own",
+        32,
+    )
     assert (control.prompt, control.pictures) == (pixels.prompt, ())
-    assert open_inputs(args(shown, prompt="shipped"), ["pixels"]).questions(["pixels"])[0].prompt_version == "v1"
-    with pytest.raises(UsageError, match="--structures"):  # that question is about pictures: no answer to it is one to coordinates
+    assert (
+        open_inputs(args(shown, prompt="shipped"), ["pixels"])
+        .questions(["pixels"])[0]
+        .prompt_version
+        == "v1"
+    )
+    with pytest.raises(
+        UsageError, match="--structures"
+    ):  # that question is about pictures: no answer to it is one to coordinates
         inputs.questions(["coordinates"])
 
     told = records(tmp_path / "told.jsonl", ROW | {"question": "a = 3, b = 3, c = 3", "images": []})
     with pytest.raises(UsageError, match="--cell stored"):
         open_inputs(args(told), ["coordinates"])
-    assert open_inputs(args(told, cell="stored"), ["coordinates"]).questions(["coordinates"])[0].prompt == "a = 3, b = 3, c = 3"
+    assert (
+        open_inputs(args(told, cell="stored"), ["coordinates"]).questions(["coordinates"])[0].prompt
+        == "a = 3, b = 3, c = 3"
+    )
     with pytest.raises(RcError, match="no pictures"):
         open_inputs(args(told), ["pixels"]).questions(["pixels"])
     shown.write_text(shown.read_text().replace("a.png", "gone.png"))
@@ -176,9 +294,15 @@ def test_a_question_of_its_own_is_used_where_it_fits(tmp_path):
         open_inputs(args(shown), ["pixels"]).questions(["pixels"])
 
 
-@pytest.mark.parametrize(("row", "word"), [
-    ({"material_id": "a"}, "line 2"), (ROW, "twice"), ({"material_id": "b", "crystal_system": "rhombohedral"}, "rhombohedral"), ([1], "line 2"),
-])
+@pytest.mark.parametrize(
+    ("row", "word"),
+    [
+        ({"material_id": "a"}, "line 2"),
+        (ROW, "twice"),
+        ({"material_id": "b", "crystal_system": "rhombohedral"}, "rhombohedral"),
+        ([1], "line 2"),
+    ],
+)
 def test_records_that_are_none(tmp_path, row, word):
     with pytest.raises(RcError, match=word):
         read_records(records(tmp_path / "r.jsonl", ROW, row))

@@ -83,10 +83,14 @@ class Encoder:
             try:
                 data = picture.path.read_bytes()
                 if sha256(data).hexdigest() != picture.sha256:
-                    raise RcError("its SHA-256 has changed: draw the pictures again (python -m rc_hpc.render), or name the right ones")
+                    raise RcError(
+                        "its SHA-256 has changed: draw the pictures again (python -m rc_hpc.render), or name the right ones"
+                    )
                 parts.append(self._endpoint.picture(data))
             except OSError as error:
-                raise RcError(f"{picture.path}: cannot be read ({error.strerror}): draw the pictures again, or name the right ones") from error
+                raise RcError(
+                    f"{picture.path}: cannot be read ({error.strerror}): draw the pictures again, or name the right ones"
+                ) from error
             except RcError as error:
                 raise RcError(f"{picture.path}: {error}") from error
         return parts
@@ -107,15 +111,29 @@ class Client:
     """
 
     def __init__(
-        self, endpoint: Endpoint, base_url: str, key: str | None, parameters: dict, limiter: Limiter, patience: Patience,
-        halted: Callable[[], str] = str, luck: random.Random | None = None,
+        self,
+        endpoint: Endpoint,
+        base_url: str,
+        key: str | None,
+        parameters: dict,
+        limiter: Limiter,
+        patience: Patience,
+        halted: Callable[[], str] = str,
+        luck: random.Random | None = None,
     ):
-        self.endpoint, self.parameters, self.limiter, self.patience = endpoint, parameters, limiter, patience
+        self.endpoint, self.parameters, self.limiter, self.patience = (
+            endpoint,
+            parameters,
+            limiter,
+            patience,
+        )
         self.url = f"{base_url.rstrip('/')}/{endpoint.path}"
         self._key, self._halted, self._luck = key, halted, luck or random.Random()
         self._encoder = Encoder(endpoint, limiter.most)
         self._proxy = proxy_of(self.url)
-        self._output = float(parameters.get("max_tokens", parameters.get("max_completion_tokens", 500)) or 500)
+        self._output = float(
+            parameters.get("max_tokens", parameters.get("max_completion_tokens", 500)) or 500
+        )
         self._session: aiohttp.ClientSession | None = None
 
     async def __aenter__(self):
@@ -123,8 +141,11 @@ class Client:
         self._session = aiohttp.ClientSession(
             # The limiter queues, never the pool: waiting there would count as connecting.
             connector=aiohttp.TCPConnector(limit=self.limiter.most),
-            timeout=aiohttp.ClientTimeout(total=None, sock_connect=patience.connect_s, sock_read=patience.read_s),
-            headers=self.endpoint.headers(self._key), cookie_jar=aiohttp.DummyCookieJar(),
+            timeout=aiohttp.ClientTimeout(
+                total=None, sock_connect=patience.connect_s, sock_read=patience.read_s
+            ),
+            headers=self.endpoint.headers(self._key),
+            cookie_jar=aiohttp.DummyCookieJar(),
         )
         return self
 
@@ -165,11 +186,21 @@ class Client:
                 fault.args = (fault.message,)
                 if fault.kind is Kind.LIMITED:
                     self.limiter.complained(given, fault.wait_s)
-                attempts.append({"at": began, "seconds": self._since(given), "status": fault.status, "fault": fault.message, "kind": fault.kind.value})
+                attempts.append(
+                    {
+                        "at": began,
+                        "seconds": self._since(given),
+                        "status": fault.status,
+                        "fault": fault.message,
+                        "kind": fault.kind.value,
+                    }
+                )
                 failed = fault
             else:
                 used = [tokens_in(reply.usage), tokens_out(reply.usage)]
-                self.limiter.succeeded(0.0 if None in used else sum(used) - question.n_tokens - self._output)
+                self.limiter.succeeded(
+                    0.0 if None in used else sum(used) - question.n_tokens - self._output
+                )
                 attempts.append({"at": began, "seconds": self._since(given), "status": 200})
                 return self._record(request, attempts, reply)
             finally:
@@ -180,24 +211,44 @@ class Client:
                 outcome = Outcome.refused if failed.kind is Kind.REFUSED else Outcome.request_error
                 return self._record(request, attempts, Reply(outcome, message=failed.message))
             if (failed.wait_s or 0) > self.patience.wait_s:
-                until = datetime.fromtimestamp(time.time() + failed.wait_s).astimezone().isoformat(timespec="minutes")
-                raise Fault(Kind.RUN, f"the endpoint asks to wait until {until} ({failed.message}): go on after that with --resume, or set --max-wait higher", failed.status)
+                until = (
+                    datetime.fromtimestamp(time.time() + failed.wait_s)
+                    .astimezone()
+                    .isoformat(timespec="minutes")
+                )
+                raise Fault(
+                    Kind.RUN,
+                    f"the endpoint asks to wait until {until} ({failed.message}): go on after that with --resume, or set --max-wait higher",
+                    failed.status,
+                )
             if number < self.patience.attempts:
                 attempts[-1]["pause"] = pause = self._pause(number, failed.wait_s)
                 await self._sleep(pause)
-        return self._record(request, attempts, Reply(Outcome.gave_up, message=f"{len(attempts)} attempts failed, the last with {failed.message}"))
+        return self._record(
+            request,
+            attempts,
+            Reply(
+                Outcome.gave_up,
+                message=f"{len(attempts)} attempts failed, the last with {failed.message}",
+            ),
+        )
 
     async def _once(self, body: bytes) -> Reply:
         try:
             # BytesIO: aiohttp writes it in pieces, and warns of large plain bytes.
-            async with self._session.post(self.url, data=io.BytesIO(body), proxy=self._proxy, allow_redirects=False) as answer:
+            async with self._session.post(
+                self.url, data=io.BytesIO(body), proxy=self._proxy, allow_redirects=False
+            ) as answer:
                 raw = await answer.read()
                 headers = {name.lower(): value for name, value in answer.headers.items()}
                 status = answer.status
         except TimeoutError as error:
             raise Fault(Kind.RETRY, f"no answer in time ({type(error).__name__})") from None
         except aiohttp.ClientSSLError as error:
-            raise Fault(Kind.RUN, f"no trusted connection ({error}): check --base-url and the machine's certificates") from None
+            raise Fault(
+                Kind.RUN,
+                f"no trusted connection ({error}): check --base-url and the machine's certificates",
+            ) from None
         except aiohttp.InvalidURL as error:
             raise Fault(Kind.RUN, f"--base-url is not usable ({error})") from None
         except (aiohttp.ClientError, OSError) as error:
@@ -207,7 +258,9 @@ class Client:
     def _pause(self, number: int, asked_s: float | None) -> float:
         if asked_s is not None:  # never sooner than asked; not all at once either
             return asked_s + self._luck.uniform(0.0, 0.1 * asked_s + 0.05)
-        return self._luck.uniform(0.5, 1.0) * min(self.patience.longest_s, self.patience.first_s * 2 ** (number - 1))
+        return self._luck.uniform(0.5, 1.0) * min(
+            self.patience.longest_s, self.patience.first_s * 2 ** (number - 1)
+        )
 
     async def _sleep(self, seconds: float) -> None:
         end = time.monotonic() + seconds
@@ -229,11 +282,26 @@ class Client:
     def _record(self, request: Request, attempts: list[dict], reply: Reply) -> dict:
         question: Question = request.question
         return {
-            "key": request.key, "id": question.id, "arm": question.arm, "sample": request.sample, "outcome": reply.outcome.name,
-            "text": self._discreet(reply.text), "reasoning": None if reply.reasoning is None else self._discreet(reply.reasoning),
-            "finish_reason": reply.finish_reason, "usage": reply.usage, "model": reply.model, "provider": reply.provider, "reply_id": reply.reply_id,
-            "message": self._discreet(reply.message), "started": attempts[0]["at"], "ended": _now(), "seconds": attempts[-1]["seconds"], "attempts": attempts,
-            "prompt": question.prompt, "prompt_version": question.prompt_version, "images": [picture.sha256 for picture in question.pictures],
+            "key": request.key,
+            "id": question.id,
+            "arm": question.arm,
+            "sample": request.sample,
+            "outcome": reply.outcome.name,
+            "text": self._discreet(reply.text),
+            "reasoning": None if reply.reasoning is None else self._discreet(reply.reasoning),
+            "finish_reason": reply.finish_reason,
+            "usage": reply.usage,
+            "model": reply.model,
+            "provider": reply.provider,
+            "reply_id": reply.reply_id,
+            "message": self._discreet(reply.message),
+            "started": attempts[0]["at"],
+            "ended": _now(),
+            "seconds": attempts[-1]["seconds"],
+            "attempts": attempts,
+            "prompt": question.prompt,
+            "prompt_version": question.prompt_version,
+            "images": [picture.sha256 for picture in question.pictures],
             "parameters": self.parameters,
         }
 

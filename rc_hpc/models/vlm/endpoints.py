@@ -18,9 +18,9 @@ class Outcome(IntEnum):
     answered = 0
     refused = 1
     empty_by_length = 2  # the budget of tokens ended before any visible text
-    request_error = 3    # the endpoint rejects this request for good
-    gave_up = 4          # every attempt failed
-    not_asked = 5        # nothing to ask about
+    request_error = 3  # the endpoint rejects this request for good
+    gave_up = 4  # every attempt failed
+    not_asked = 5  # nothing to ask about
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,9 +54,24 @@ class Reply:
     message: str = ""
 
 
-_SAFETY = {"content_filter", "safety", "recitation", "prohibited_content", "blocklist", "spii", "image_safety", "refusal", "sensitive"}
+_SAFETY = {
+    "content_filter",
+    "safety",
+    "recitation",
+    "prohibited_content",
+    "blocklist",
+    "spii",
+    "image_safety",
+    "refusal",
+    "sensitive",
+}
 _LENGTH = {"length", "max_tokens", "max_output_tokens", "model_context_window_exceeded"}
-_MAGIC = {b"\x89PNG": "image/png", b"\xff\xd8\xff": "image/jpeg", b"RIFF": "image/webp", b"GIF8": "image/gif"}
+_MAGIC = {
+    b"\x89PNG": "image/png",
+    b"\xff\xd8\xff": "image/jpeg",
+    b"RIFF": "image/webp",
+    b"GIF8": "image/gif",
+}
 
 
 @dataclass(frozen=True)
@@ -88,14 +103,18 @@ class Endpoint:
         """Headers of a request; without a key none of them is secret."""
         common = {"Content-Type": "application/json", "Accept": "application/json"}
         if self.name == "anthropic":
-            return common | {"anthropic-version": "2023-06-01"} | ({"x-api-key": key} if key else {})
+            return (
+                common | {"anthropic-version": "2023-06-01"} | ({"x-api-key": key} if key else {})
+            )
         return common | ({"Authorization": f"Bearer {key}"} if key else {})
 
     def reasoning(self, setting) -> dict:
         """Parameters of a reasoning setting: a word is an effort, an object goes through as it is."""
         if self.name == "anthropic":
             return {"thinking": setting if isinstance(setting, dict) else {"type": setting}}
-        return {"reasoning": setting} if isinstance(setting, dict) else {"reasoning_effort": setting}
+        return (
+            {"reasoning": setting} if isinstance(setting, dict) else {"reasoning_effort": setting}
+        )
 
     def picture(self, data: bytes) -> bytes:
         """One picture as the JSON text of a part of the message.
@@ -110,16 +129,31 @@ class Endpoint:
             raise RcError("not a PNG, JPEG, WebP or GIF picture")
         text = base64.b64encode(data)
         if self.image_limit is not None and len(text) > self.image_limit:
-            raise RcError(f"{len(text)} bytes as base64, and this endpoint takes {self.image_limit}: draw it smaller (--size)")
+            raise RcError(
+                f"{len(text)} bytes as base64, and this endpoint takes {self.image_limit}: draw it smaller (--size)"
+            )
         if self.name == "anthropic":
-            return b'{"type":"image","source":{"type":"base64","media_type":"%s","data":"%s"}}' % (kind.encode(), text)
-        return b'{"type":"image_url","image_url":{"url":"data:%s;base64,%s"}}' % (kind.encode(), text)
+            return b'{"type":"image","source":{"type":"base64","media_type":"%s","data":"%s"}}' % (
+                kind.encode(),
+                text,
+            )
+        return b'{"type":"image_url","image_url":{"url":"data:%s;base64,%s"}}' % (
+            kind.encode(),
+            text,
+        )
 
     def body(self, parameters: Mapping, prompt: str, pictures: Sequence[bytes]) -> bytes:
         """Body of a request: one user message, text first, then the pictures in order."""
         if not pictures:
-            return json.dumps({**parameters, "messages": [{"role": "user", "content": prompt}]}).encode()
-        head = json.dumps({**parameters, "messages": [{"role": "user", "content": [{"type": "text", "text": prompt}]}]}).encode()
+            return json.dumps(
+                {**parameters, "messages": [{"role": "user", "content": prompt}]}
+            ).encode()
+        head = json.dumps(
+            {
+                **parameters,
+                "messages": [{"role": "user", "content": [{"type": "text", "text": prompt}]}],
+            }
+        ).encode()
         return b",".join((head.removesuffix(b"]}]}"), *pictures)) + b"]}]}"
 
     def read(self, status: int, headers: Mapping[str, str], body: str, now: float) -> Reply:
@@ -135,20 +169,35 @@ class Endpoint:
         try:
             found = json.loads(body)
         except ValueError:
-            raise Fault(Kind.RETRY, f"{status}, but the body is not JSON: {body[:100]!r}", status) from None
+            raise Fault(
+                Kind.RETRY, f"{status}, but the body is not JSON: {body[:100]!r}", status
+            ) from None
         if not isinstance(found, dict):
-            raise Fault(Kind.RETRY, f"{status}, but the body is a JSON {type(found).__name__}", status)
+            raise Fault(
+                Kind.RETRY, f"{status}, but the body is a JSON {type(found).__name__}", status
+            )
         if found.get("error"):
             raise _hidden(found["error"], headers, now)
-        reply = _read_messages(found) if self.name == "anthropic" else _read_chat(found, headers, now)
+        reply = (
+            _read_messages(found) if self.name == "anthropic" else _read_chat(found, headers, now)
+        )
         if reply is None:
-            raise Fault(Kind.RETRY, f"{status}, but the body holds no reply: {body[:200]!r}", status)
+            raise Fault(
+                Kind.RETRY, f"{status}, but the body holds no reply: {body[:200]!r}", status
+            )
         return reply
 
 
 OPENAI = Endpoint("openai", "chat/completions", "OPENAI_API_KEY", "OPENAI_BASE_URL")
 #: Its limit of 5 MB counts the base64 text; max_tokens is not optional there.
-ANTHROPIC = Endpoint("anthropic", "messages", "ANTHROPIC_API_KEY", "ANTHROPIC_BASE_URL", 5 * 1024 * 1024, {"max_tokens": 4096})
+ANTHROPIC = Endpoint(
+    "anthropic",
+    "messages",
+    "ANTHROPIC_API_KEY",
+    "ANTHROPIC_BASE_URL",
+    5 * 1024 * 1024,
+    {"max_tokens": 4096},
+)
 ENDPOINTS = {endpoint.name: endpoint for endpoint in (OPENAI, ANTHROPIC)}
 
 
@@ -163,7 +212,11 @@ def _hidden(error, headers: Mapping[str, str], now: float) -> Fault:
     if isinstance(code, str) and code.isdigit():
         code = int(code)
     text = json.dumps({"error": error})
-    status = code if isinstance(code, int) and 400 <= code < 600 else {"rate_limit_exceeded": 429, "insufficient_quota": 429}.get(str(code), 500)
+    status = (
+        code
+        if isinstance(code, int) and 400 <= code < 600
+        else {"rate_limit_exceeded": 429, "insufficient_quota": 429}.get(str(code), 500)
+    )
     fault = fault_of(status, headers, text, now)
     fault.message = f"error in a 200 answer: {fault.message}"
     return fault
@@ -181,9 +234,23 @@ def _read_chat(found: dict, headers: Mapping[str, str], now: float) -> Reply | N
     if not isinstance(message, dict):
         return None
     text, thought = _parts(message.get("content"))
-    thought = next((value for value in (message.get("reasoning_content"), message.get("reasoning"), thought) if isinstance(value, str) and value), None)
+    thought = next(
+        (
+            value
+            for value in (message.get("reasoning_content"), message.get("reasoning"), thought)
+            if isinstance(value, str) and value
+        ),
+        None,
+    )
     refusal = message.get("refusal")
-    return _judged(found, text, thought, reason, found.get("provider"), refusal if isinstance(refusal, str) else "")
+    return _judged(
+        found,
+        text,
+        thought,
+        reason,
+        found.get("provider"),
+        refusal if isinstance(refusal, str) else "",
+    )
 
 
 def _read_messages(found: dict) -> Reply | None:
@@ -213,11 +280,15 @@ def _parts(content) -> tuple[str | None, str | None]:
 
 def _flat(value) -> str:
     if isinstance(value, list):
-        return "".join(_flat(item.get("text") if isinstance(item, dict) else item) for item in value)
+        return "".join(
+            _flat(item.get("text") if isinstance(item, dict) else item) for item in value
+        )
     return value if isinstance(value, str) else ""
 
 
-def _judged(found: dict, text: str | None, thought: str | None, reason, provider, refusal: str) -> Reply:
+def _judged(
+    found: dict, text: str | None, thought: str | None, reason, provider, refusal: str
+) -> Reply:
     word = reason.lower() if isinstance(reason, str) else ""
     usage = found.get("usage") if isinstance(found.get("usage"), dict) else None
     outcome, message = Outcome.answered, ""
@@ -225,10 +296,21 @@ def _judged(found: dict, text: str | None, thought: str | None, reason, provider
         outcome, message = Outcome.refused, refusal or f"stopped by {reason}"
     elif not (text or "").strip():
         if word in _LENGTH or thought:
-            outcome, message = Outcome.empty_by_length, "the tokens ran out before any visible text: raise --max-tokens or lower the reasoning"
+            outcome, message = (
+                Outcome.empty_by_length,
+                "the tokens ran out before any visible text: raise --max-tokens or lower the reasoning",
+            )
         elif text is None:
             outcome, message = Outcome.refused, "a null content, without a reason"
     return Reply(
-        outcome, text or "", thought, reason if isinstance(reason, str) else None, usage,
-        *(value if isinstance(value, str) else None for value in (found.get("model"), provider, found.get("id"))), message,
+        outcome,
+        text or "",
+        thought,
+        reason if isinstance(reason, str) else None,
+        usage,
+        *(
+            value if isinstance(value, str) else None
+            for value in (found.get("model"), provider, found.get("id"))
+        ),
+        message,
     )

@@ -13,11 +13,11 @@ from enum import Enum
 class Kind(Enum):
     """What a fault asks for."""
 
-    RETRY = "retry"      # try again after a pause
+    RETRY = "retry"  # try again after a pause
     LIMITED = "limited"  # the same, and ask less at a time
     REQUEST = "request"  # this request will never work
     REFUSED = "refused"  # the provider's rules forbid this one
-    RUN = "run"          # no request will work: stop
+    RUN = "run"  # no request will work: stop
 
 
 class Fault(Exception):
@@ -34,7 +34,9 @@ class Fault(Exception):
         Pause that the endpoint asks for, s; None where it names none.
     """
 
-    def __init__(self, kind: Kind, message: str, status: int | None = None, wait_s: float | None = None):
+    def __init__(
+        self, kind: Kind, message: str, status: int | None = None, wait_s: float | None = None
+    ):
         super().__init__(message)
         self.kind, self.message, self.status, self.wait_s = kind, message, status, wait_s
 
@@ -44,8 +46,13 @@ _PASSING = {408, 409, 425}
 #: Statuses that say "too much at once"; 529 is Anthropic's.
 _CROWDED = {429, 503, 529}
 #: An account without means: waiting does not help.
-_BILLING = re.compile(r"insufficient[_ ]quota|billing|credit balance|payment required|insufficient (?:credits|funds|balance)|quota.{0,20}exhausted", re.IGNORECASE)
-_POLICY = re.compile(r"content[_ ](?:policy|filter)|moderation|safety (?:system|policy)|flagged", re.IGNORECASE)
+_BILLING = re.compile(
+    r"insufficient[_ ]quota|billing|credit balance|payment required|insufficient (?:credits|funds|balance)|quota.{0,20}exhausted",
+    re.IGNORECASE,
+)
+_POLICY = re.compile(
+    r"content[_ ](?:policy|filter)|moderation|safety (?:system|policy)|flagged", re.IGNORECASE
+)
 _DURATION = re.compile(r"(\d+(?:\.\d+)?)\s*(ms|s|m|h|d)")
 _UNITS = {"ms": 1e-3, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
 
@@ -68,7 +75,11 @@ def fault_of(status: int, headers: Mapping[str, str], body: str, now: float) -> 
     told = f"{status} {code}: {message}" if code and code not in message else f"{status}: {message}"
     told = told.rstrip(": ")
     if status == 402 or (status in (400, 403, 429) and _BILLING.search(f"{code} {message}")):
-        return Fault(Kind.RUN, f"the account has no quota or credit left ({told}); top it up, then go on with --resume", status)
+        return Fault(
+            Kind.RUN,
+            f"the account has no quota or credit left ({told}); top it up, then go on with --resume",
+            status,
+        )
     if status in _CROWDED:
         return Fault(Kind.LIMITED, told, status, wait_asked(headers, now))
     if status >= 500 or status in _PASSING:
@@ -76,11 +87,23 @@ def fault_of(status: int, headers: Mapping[str, str], body: str, now: float) -> 
     if status in (400, 403) and _POLICY.search(f"{code} {message}"):
         return Fault(Kind.REFUSED, told, status)
     if status in (401, 403, 407):
-        return Fault(Kind.RUN, f"the endpoint does not let us in ({told}); check the key in the variable that --api-key-env names", status)
+        return Fault(
+            Kind.RUN,
+            f"the endpoint does not let us in ({told}); check the key in the variable that --api-key-env names",
+            status,
+        )
     if status in (404, 405):
-        return Fault(Kind.RUN, f"no such endpoint or model ({told}); check --base-url (it often ends in /v1) and --model", status)
+        return Fault(
+            Kind.RUN,
+            f"no such endpoint or model ({told}); check --base-url (it often ends in /v1) and --model",
+            status,
+        )
     if 300 <= status < 400:
-        return Fault(Kind.RUN, f"the endpoint moved ({status} to {headers.get('location', 'nowhere')}); give that as --base-url", status)
+        return Fault(
+            Kind.RUN,
+            f"the endpoint moved ({status} to {headers.get('location', 'nowhere')}); give that as --base-url",
+            status,
+        )
     return Fault(Kind.REQUEST, told, status)
 
 
@@ -93,7 +116,9 @@ def error_text(body: str) -> tuple[str, str]:
     if isinstance(found, dict):
         error = found.get("error", found.get("detail", found.get("message", found)))
         if isinstance(error, dict):
-            code = next((str(error[key]) for key in ("code", "type", "status") if error.get(key)), "")
+            code = next(
+                (str(error[key]) for key in ("code", "type", "status") if error.get(key)), ""
+            )
             return code, " ".join(str(error.get("message", error)).split())[:500]
         return "", " ".join(str(error).split())[:500]
     return "", " ".join(str(found).split())[:500]
@@ -113,10 +138,18 @@ def wait_asked(headers: Mapping[str, str], now: float) -> float | None:
             return max(0.0, email.utils.parsedate_to_datetime(text).timestamp() - now)
         except ValueError:
             pass
-    waits = {name: wait for name, text in headers.items() if "ratelimit" in name and "reset" in name and (wait := _until(text, now)) is not None}
+    waits = {
+        name: wait
+        for name, text in headers.items()
+        if "ratelimit" in name and "reset" in name and (wait := _until(text, now)) is not None
+    }
     if not waits:
         return None
-    used_up = [wait for name, wait in waits.items() if _number(headers.get(name.replace("reset", "remaining"))) == 0]
+    used_up = [
+        wait
+        for name, wait in waits.items()
+        if _number(headers.get(name.replace("reset", "remaining"))) == 0
+    ]
     return max(used_up) if used_up else min(waits.values())
 
 

@@ -68,7 +68,9 @@ def read_journal(path: Path) -> Contents:
                 if entry is None:
                     torn = torn or number
                 elif torn:
-                    raise RcError(f"{path}: line {torn} is damaged and whole lines follow it: restore the file, or remove that line")
+                    raise RcError(
+                        f"{path}: line {torn} is damaged and whole lines follow it: restore the file, or remove that line"
+                    )
                 else:
                     _enter(found, entry, place)
                     found.good_bytes = place + len(line)
@@ -85,7 +87,9 @@ def _parsed(line: bytes) -> dict | None:
         entry = json.loads(line)
     except ValueError:
         return None
-    return entry if isinstance(entry, dict) and entry.keys() & {"run", "sent", "back", "key"} else None
+    return (
+        entry if isinstance(entry, dict) and entry.keys() & {"run", "sent", "back", "key"} else None
+    )
 
 
 def _enter(found: Contents, entry: dict, place: int) -> None:
@@ -128,7 +132,9 @@ class Journal:
         try:
             self._file = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o666)
         except OSError as error:
-            raise RcError(f"{path}: cannot be written ({error.strerror}): check that the folder exists and is writable") from error
+            raise RcError(
+                f"{path}: cannot be written ({error.strerror}): check that the folder exists and is writable"
+            ) from error
         try:
             self._lock()
             self.contents = read_journal(self.path)
@@ -143,7 +149,9 @@ class Journal:
         try:
             fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
-            raise RcError(f"{self.path}: another run is writing it: wait for its end or stop it, or name another --output") from None
+            raise RcError(
+                f"{self.path}: another run is writing it: wait for its end or stop it, or name another --output"
+            ) from None
         except OSError:  # a file system without locks: go on as if alone
             return
 
@@ -151,13 +159,23 @@ class Journal:
         found = self.contents
         size = os.fstat(self._file).st_size
         if found.places and not resume:
-            raise UsageError(f"{self.path} holds {len(found.places)} replies: --resume goes on with them, --overwrite sets them aside and starts anew")
+            raise UsageError(
+                f"{self.path} holds {len(found.places)} replies: --resume goes on with them, --overwrite sets them aside and starts anew"
+            )
         if found.identity is not None and found.identity != identity:
-            different = [f"{name} was {found.identity.get(name)!r} and is {identity.get(name)!r}" for name in sorted(found.identity.keys() | identity.keys())
-                         if found.identity.get(name) != identity.get(name)]
-            raise RcError(f"{self.path} was made under other conditions ({'; '.join(different)}): use the old ones, --overwrite, or another -o")
+            different = [
+                f"{name} was {found.identity.get(name)!r} and is {identity.get(name)!r}"
+                for name in sorted(found.identity.keys() | identity.keys())
+                if found.identity.get(name) != identity.get(name)
+            ]
+            raise RcError(
+                f"{self.path} was made under other conditions ({'; '.join(different)}): use the old ones, --overwrite, or another -o"
+            )
         if size > found.good_bytes:
-            log.warning("%s: its last line was cut when a run was killed; that request is asked again", self.path)
+            log.warning(
+                "%s: its last line was cut when a run was killed; that request is asked again",
+                self.path,
+            )
             os.ftruncate(self._file, found.good_bytes)
         if found.identity is None:
             self._write([json.dumps({"run": identity}).encode() + b"\n"])
@@ -192,13 +210,20 @@ class Journal:
         """
         written = asyncio.get_running_loop().create_future()
         # A lone surrogate that an endpoint sent has no UTF-8: it becomes an escape.
-        self._pending.append((json.dumps(record, ensure_ascii=False).encode(errors="backslashreplace") + b"\n", written))
+        self._pending.append(
+            (
+                json.dumps(record, ensure_ascii=False).encode(errors="backslashreplace") + b"\n",
+                written,
+            )
+        )
         if self._writer is None or self._writer.done():
             self._writer = asyncio.create_task(self._drain())
         await written
 
     def _refused(self, error: OSError) -> RcError:
-        return RcError(f"{self.path}: cannot be written ({error.strerror}): free space there, then go on with --resume")
+        return RcError(
+            f"{self.path}: cannot be written ({error.strerror}): free space there, then go on with --resume"
+        )
 
     async def _drain(self) -> None:
         """Write whatever has come in by one write and one fsync, until nothing has."""

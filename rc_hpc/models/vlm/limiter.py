@@ -61,7 +61,14 @@ class Limiter:
     #: Slots left by a cut.
     CUT = 0.8
 
-    def __init__(self, most: int, start: int = 8, requests: Budget | None = None, tokens: Budget | None = None, clock: Callable[[], float] = time.monotonic):
+    def __init__(
+        self,
+        most: int,
+        start: int = 8,
+        requests: Budget | None = None,
+        tokens: Budget | None = None,
+        clock: Callable[[], float] = time.monotonic,
+    ):
         self.most = most
         self.limit = float(min(most, start))
         self.in_flight = 0

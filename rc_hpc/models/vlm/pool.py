@@ -76,8 +76,13 @@ class Terms:
 
 
 async def run(
-    requests: Iterable[Request], workers: int, open_client: Callable[[Callable[[], str]], Client], journal: Journal, terms: Terms,
-    stop: Callable[[], bool] = bool, tell: Callable[[Tally], None] = lambda _: None,
+    requests: Iterable[Request],
+    workers: int,
+    open_client: Callable[[Callable[[], str]], Client],
+    journal: Journal,
+    terms: Terms,
+    stop: Callable[[], bool] = bool,
+    tell: Callable[[Tally], None] = lambda _: None,
 ) -> Tally:
     """Ask all requests; every record is on the disk before it counts.
 
@@ -129,18 +134,25 @@ async def run(
                 tally.problem = tally.problem or error
 
     async with client:
-        tasks = [asyncio.create_task(feed()), *(asyncio.create_task(work()) for _ in range(workers))]
+        tasks = [
+            asyncio.create_task(feed()),
+            *(asyncio.create_task(work()) for _ in range(workers)),
+        ]
         await _watch(tasks, tally, stop, terms.grace_s)
     return tally
 
 
-async def _watch(tasks: list[asyncio.Task], tally: Tally, stop: Callable[[], bool], grace_s: float) -> None:
+async def _watch(
+    tasks: list[asyncio.Task], tally: Tally, stop: Callable[[], bool], grace_s: float
+) -> None:
     """Wait for the tasks; after a signal not longer than the grace."""
     loop, deadline = asyncio.get_running_loop(), None
     try:
         pending = set(tasks)
         while pending:
-            done, pending = await asyncio.wait(pending, timeout=_LOOK_S, return_when=asyncio.FIRST_EXCEPTION)
+            done, pending = await asyncio.wait(
+                pending, timeout=_LOOK_S, return_when=asyncio.FIRST_EXCEPTION
+            )
             for task in done:
                 if not task.cancelled():
                     task.result()  # an error of ours must not pass in silence
@@ -166,6 +178,10 @@ def _count(tally: Tally, record: dict, terms: Terms) -> None:
         tally.failed += 1
         tally.strikes += 1
         if tally.strikes >= STRIKES and tally.problem is None:
-            tally.problem = RcError(f"stopped: {STRIKES} requests failed one after another, the last with: {record['message']}")
+            tally.problem = RcError(
+                f"stopped: {STRIKES} requests failed one after another, the last with: {record['message']}"
+            )
     if terms.most_spent is not None and tally.spent >= terms.most_spent and tally.problem is None:
-        tally.problem = RcError(f"stopped: this run has spent {tally.spent:.4g}, the limit of --max-spend; --resume with another limit goes on")
+        tally.problem = RcError(
+            f"stopped: this run has spent {tally.spent:.4g}, the limit of --max-spend; --resume with another limit goes on"
+        )

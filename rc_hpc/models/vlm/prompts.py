@@ -15,7 +15,11 @@ OWN = "own"
 
 @cache
 def _texts(version: str) -> dict[str, str]:
-    text = resources.files("rc_hpc.models.vlm").joinpath(f"data/prompts_{version}.toml").read_text(encoding="utf-8")
+    text = (
+        resources.files("rc_hpc.models.vlm")
+        .joinpath(f"data/prompts_{version}.toml")
+        .read_text(encoding="utf-8")
+    )
     return tomllib.loads(text)
 
 

@@ -51,12 +51,16 @@ class Question:
     @property
     def n_tokens(self) -> int:
         """Rough number of tokens of the request."""
-        return len(self.prompt or "") // CHARACTERS_PER_TOKEN + sum(picture.n_pixels // PIXELS_PER_TOKEN for picture in self.pictures)
+        return len(self.prompt or "") // CHARACTERS_PER_TOKEN + sum(
+            picture.n_pixels // PIXELS_PER_TOKEN for picture in self.pictures
+        )
 
     @property
     def n_bytes(self) -> int:
         """Rough size of the request, bytes: pictures travel as base64."""
-        return len(self.prompt or "") + sum(-(-picture.n_bytes // 3) * 4 for picture in self.pictures)
+        return len(self.prompt or "") + sum(
+            -(-picture.n_bytes // 3) * 4 for picture in self.pictures
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +75,11 @@ class Request:
 def request_key(question: Question, sample: int, parameters: dict) -> str:
     """SHA-256 of everything that makes a reply another one: structure, arm, sample, prompt, parameters, pictures."""
     parts = [
-        question.id, question.arm, sample, hashlib.sha256(question.prompt.encode()).hexdigest(), parameters,
+        question.id,
+        question.arm,
+        sample,
+        hashlib.sha256(question.prompt.encode()).hexdigest(),
+        parameters,
         [picture.sha256 for picture in question.pictures],
     ]
     return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
@@ -101,15 +109,22 @@ def geometry_text(lattice: np.ndarray, symbols: Sequence[str], frac: np.ndarray)
         Element symbols and fractional coordinates, printed in this order and as they are.
     """
     lengths = np.linalg.norm(lattice, axis=1)
-    cosines = [lattice[i] @ lattice[j] / (lengths[i] * lengths[j]) for i, j in ((1, 2), (0, 2), (0, 1))]
+    cosines = [
+        lattice[i] @ lattice[j] / (lengths[i] * lengths[j]) for i, j in ((1, 2), (0, 2), (0, 1))
+    ]
     angles = np.degrees(np.arccos(np.clip(cosines, -1, 1)))
     lines = [
-        "Lattice parameters: a = {:.4f}, b = {:.4f}, c = {:.4f} angstrom; alpha = {:.3f}, beta = {:.3f}, gamma = {:.3f} degrees".format(*lengths, *angles),
+        "Lattice parameters: a = {:.4f}, b = {:.4f}, c = {:.4f} angstrom; alpha = {:.3f}, beta = {:.3f}, gamma = {:.3f} degrees".format(
+            *lengths, *angles
+        ),
         f"Atoms in the cell: {len(symbols)}",
         "Element and fractional coordinates along a, b and c of each atom:",
     ]
     positions = np.asarray(frac, float).reshape(-1, 3).tolist()
-    lines += [f"{symbol} {' '.join(map(_decimals, position))}" for symbol, position in zip(symbols, positions, strict=True)]
+    lines += [
+        f"{symbol} {' '.join(map(_decimals, position))}"
+        for symbol, position in zip(symbols, positions, strict=True)
+    ]
     return "\n".join(lines)
 
 

@@ -76,12 +76,19 @@ class Arm:
     def commonest_failure(self) -> str:
         """What most of the samples without a reply died of; empty where all have one."""
         lost = (Outcome.request_error, Outcome.gave_up)
-        messages = Counter(sample.message for row in self.rows for sample in row.samples if sample.outcome in lost)
+        messages = Counter(
+            sample.message for row in self.rows for sample in row.samples if sample.outcome in lost
+        )
         return messages.most_common(1)[0][0] if messages else ""
 
     def agreement(self) -> tuple[int, int]:
         """Answered samples that both parsers read alike, and answered samples."""
-        answered = [sample.readings for row in self.rows for sample in row.samples if sample.outcome is Outcome.answered]
+        answered = [
+            sample.readings
+            for row in self.rows
+            for sample in row.samples
+            if sample.outcome is Outcome.answered
+        ]
         return sum(len(set(readings.values())) == 1 for readings in answered), len(answered)
 
     def predictions(self, parser: str, details: Mapping | None = None) -> PredictionFile:
@@ -91,18 +98,28 @@ class Arm:
             votes = count_votes([sample.readings[parser] for sample in row.samples])
             found.append(Prediction(row.id, row.truth, winner(votes), votes))
         file = PredictionFile(
-            f"{self.name} of {self.model}", self.model, self.name, self.k, tuple(found),
-            unparseable=sum(p.pred is None for p in found), api_errors=self.count(Outcome.request_error, Outcome.gave_up),
+            f"{self.name} of {self.model}",
+            self.model,
+            self.name,
+            self.k,
+            tuple(found),
+            unparseable=sum(p.pred is None for p in found),
+            api_errors=self.count(Outcome.request_error, Outcome.gave_up),
             convention=self.convention,
         )
         reason = file.why_unscored()
         alike, answered = self.agreement()
         told = {
-            "cell": self.cell, "parser": parser, "ties": TIE_RULES[0], "outcomes": {outcome.name: self.count(outcome) for outcome in Outcome},
-            "unparsed_samples": answered - sum(sum(p.votes.values()) for p in found), "lost_samples": file.losses.lost_samples,
+            "cell": self.cell,
+            "parser": parser,
+            "ties": TIE_RULES[0],
+            "outcomes": {outcome.name: self.count(outcome) for outcome in Outcome},
+            "unparsed_samples": answered - sum(sum(p.votes.values()) for p in found),
+            "lost_samples": file.losses.lost_samples,
             "tied_structures": sum(len(leaders(p.votes)) > 1 for p in found),
             "expected_correct": sum(score(p.votes, p.truth, "expected") for p in found),
-            "parsers_agree": [alike, answered], "why_unscored": reason,
+            "parsers_agree": [alike, answered],
+            "why_unscored": reason,
         }
         return replace(file, scored=not reason, details=told | dict(details or {}))
 
@@ -114,7 +131,17 @@ def emitted(rows: Sequence[Row]) -> list[dict]:
     """
     found = []
     for row in rows:
-        lists = [atom_lines(sample.text) if sample.outcome is Outcome.answered else [] for sample in row.samples]
+        lists = [
+            atom_lines(sample.text) if sample.outcome is Outcome.answered else []
+            for sample in row.samples
+        ]
         atoms = next(filter(None, lists), [])
-        found.append({"material_id": row.id, "truth": row.truth, "n_atoms_emitted": len(atoms), "emitted": [list(atom) for atom in atoms]})
+        found.append(
+            {
+                "material_id": row.id,
+                "truth": row.truth,
+                "n_atoms_emitted": len(atoms),
+                "emitted": [list(atom) for atom in atoms],
+            }
+        )
     return found

@@ -34,11 +34,17 @@ def read_price(path: Path, model: str) -> Price:
     try:
         content = tomllib.loads(Path(path).read_text(encoding="utf-8"))
         entry = content[model]
-        return Price(float(entry["input_per_million"]), float(entry["output_per_million"]), str(content.get("currency", "USD")))
+        return Price(
+            float(entry["input_per_million"]),
+            float(entry["output_per_million"]),
+            str(content.get("currency", "USD")),
+        )
     except (OSError, ValueError) as error:
         raise UsageError(f"--prices {path}: cannot be read ({error})") from error
     except (KeyError, TypeError) as error:
-        raise UsageError(f'--prices {path}: give ["{model}"] with input_per_million and output_per_million') from error
+        raise UsageError(
+            f'--prices {path}: give ["{model}"] with input_per_million and output_per_million'
+        ) from error
 
 
 def count(usage: Mapping | None, *names: str) -> int | None:
@@ -57,7 +63,10 @@ def tokens_in(usage: Mapping | None) -> int | None:
     found = count(usage, "prompt_tokens")
     if found is not None:
         return found
-    parts = [count(usage, name) for name in ("input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens")]
+    parts = [
+        count(usage, name)
+        for name in ("input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens")
+    ]
     return None if parts[0] is None else sum(part or 0 for part in parts)
 
 
@@ -68,7 +77,12 @@ def tokens_out(usage: Mapping | None) -> int | None:
 
 def reasoning_tokens(usage: Mapping | None) -> int | None:
     """Tokens of the reply spent on reasoning."""
-    return count(usage, "completion_tokens_details.reasoning_tokens", "output_tokens_details.reasoning_tokens", "reasoning_tokens")
+    return count(
+        usage,
+        "completion_tokens_details.reasoning_tokens",
+        "output_tokens_details.reasoning_tokens",
+        "reasoning_tokens",
+    )
 
 
 def cost(usage: Mapping | None, price: Price | None) -> float | None:
