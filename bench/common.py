@@ -133,7 +133,7 @@ def load_cells(
     name of the set, cells
         Structures without a conventional cell are left out.
     """
-    from rc_hpc.errors import StructureError
+    from rc_hpc.core.errors import StructureError
     from rc_hpc.structures.sources import iter_items
     from rc_hpc.symmetry.conventional import conventional_cell
 

@@ -116,7 +116,7 @@ def measure(
 
 
 def _questions(folder: Path, n: int, picture_bytes: int) -> list:
-    from rc_hpc.models.vlm.questions import Picture, Question
+    from rc_hpc.vlm.questions import Picture, Question
 
     found = []
     for number in range(n):
@@ -135,7 +135,7 @@ async def _bare(
 ) -> dict:
     import aiohttp
 
-    from rc_hpc.models.vlm.endpoints import OPENAI
+    from rc_hpc.vlm.endpoints import OPENAI
 
     left = iter(range(replies))
     bodies = [
@@ -164,12 +164,12 @@ async def _bare(
 async def _own(
     url: str, questions: list, replies: int, concurrency: int, memory: list[float], folder: Path
 ) -> dict:
-    from rc_hpc.models.vlm.client import Client, Patience
-    from rc_hpc.models.vlm.endpoints import OPENAI
-    from rc_hpc.models.vlm.journal import Journal
-    from rc_hpc.models.vlm.limiter import Limiter
-    from rc_hpc.models.vlm.pool import Terms, run
-    from rc_hpc.models.vlm.questions import requests
+    from rc_hpc.vlm.client import Client, Patience
+    from rc_hpc.vlm.endpoints import OPENAI
+    from rc_hpc.vlm.journal import Journal
+    from rc_hpc.vlm.limiter import Limiter
+    from rc_hpc.vlm.pool import Terms, run
+    from rc_hpc.vlm.questions import requests
 
     path = folder / "a.journal.jsonl"
     path.unlink(missing_ok=True)

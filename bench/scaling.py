@@ -45,7 +45,7 @@ def one(size: int, delta: float, delta_max: float, seed: int) -> dict:
     from rc_hpc.parallel.cache import prepare_numba_cache
 
     prepare_numba_cache()
-    from rc_hpc.drivers.warm import warm
+    from rc_hpc.engine.warm import warm
     from rc_hpc.geometry.protocol import load_protocol
     from rc_hpc.oracle.geometry import GeometricOracle
     from rc_hpc.structures.synthetic import random_cell

@@ -22,7 +22,7 @@ LOADING = "load compiled kernels"
 
 #: Stage: what is wrapped, as module:object. The innermost wrapped function that runs gets the time.
 CENSUS = {
-    "open the run": ("rc_hpc.drivers.rows:open_run",),
+    "open the run": ("rc_hpc.engine.rows:open_run",),
     "read packed rows": (
         "rc_hpc.store.reader:PackedReader.__init__",
         "rc_hpc.store.reader:PackedReader.read",
@@ -32,35 +32,38 @@ CENSUS = {
         f"rc_hpc.oracle.geometry:{name}" for name in ("enumerate_cell", "all_subsets")
     ),
     "geometry: Python around them": ("rc_hpc.oracle.geometry:GeometricOracle.run",),
-    "labels": ("rc_hpc.oracle.census:label_points",),
+    "labels": ("rc_hpc.kinds.census.oracle:label_points",),
     "columns of a structure": (
-        "rc_hpc.oracle.census:CensusOracle.run",
-        "rc_hpc.oracle.census:CensusOracle._labels",
+        "rc_hpc.kinds.census.oracle:CensusOracle.run",
+        "rc_hpc.kinds.census.oracle:CensusOracle._labels",
     ),
-    "fill batches": ("rc_hpc.drivers.rows:_Worker.__call__",),
+    "fill batches": ("rc_hpc.engine.rows:_Worker.__call__",),
     "write parts": ("rc_hpc.store.parts:PartStore.write",),
-    "merge": ("rc_hpc.drivers.rows:merge_rows",),
-    LOADING: ("rc_hpc.drivers.warm:warm",),
+    "merge": ("rc_hpc.engine.rows:merge_rows",),
+    LOADING: ("rc_hpc.engine.warm:warm",),
     "summary table": ("rc_hpc.tables:summary",),
 }
 PACK = {
-    "open the run": ("rc_hpc.drivers.packing:open_run",),
-    "list the source": ("rc_hpc.drivers.packing:Listing.measure",),
-    "read": ("rc_hpc.drivers.packing:_Worker._pack",),
-    "columns of a structure": ("rc_hpc.drivers.packing:pack_structure",),
-    "checks and distances": ("rc_hpc.oracle.pack:check_cell", "rc_hpc.oracle.pack:min_distances"),
-    "label": ("rc_hpc.oracle.pack:label_cell",),
-    "sweep": ("rc_hpc.oracle.pack:sweep",),
-    "conventional cell": ("rc_hpc.oracle.pack:conventional_cell",),
-    "fill batches": ("rc_hpc.drivers.packing:_Worker.__call__",),
+    "open the run": ("rc_hpc.engine.packing:open_run",),
+    "list the source": ("rc_hpc.engine.packing:Listing.measure",),
+    "read": ("rc_hpc.engine.packing:_Worker._pack",),
+    "columns of a structure": ("rc_hpc.engine.packing:pack_structure",),
+    "checks and distances": (
+        "rc_hpc.kinds.packed.oracle:check_cell",
+        "rc_hpc.kinds.packed.oracle:min_distances",
+    ),
+    "label": ("rc_hpc.kinds.packed.oracle:label_cell",),
+    "sweep": ("rc_hpc.kinds.packed.oracle:sweep",),
+    "conventional cell": ("rc_hpc.kinds.packed.oracle:conventional_cell",),
+    "fill batches": ("rc_hpc.engine.packing:_Worker.__call__",),
     "write parts": ("rc_hpc.store.parts:PartStore.write",),
-    "merge": ("rc_hpc.drivers.packing:merge_packed",),
+    "merge": ("rc_hpc.engine.packing:merge_packed",),
 }
 #: Of the noise sweep; the four parts that matter come first.
 NOISE = {
     "generation: errors and images": (
-        "rc_hpc.oracle.noise_sweep:counter_draws",
-        "rc_hpc.oracle.noise_sweep:SharedStream.draws",
+        "rc_hpc.kinds.noise.oracle:counter_draws",
+        "rc_hpc.kinds.noise.oracle:SharedStream.draws",
         "rc_hpc.oracle.noise:project",
         "rc_hpc.oracle.noise:tile",
     ),
@@ -80,24 +83,24 @@ NOISE = {
         "rc_hpc.oracle.noise:NoisyOracle.locate",
         "rc_hpc.oracle.noise:NoisyOracle._pair_points",
     ),
-    "columns of a structure": ("rc_hpc.oracle.noise_sweep:NoiseSweep.run",),
+    "columns of a structure": ("rc_hpc.kinds.noise.oracle:NoiseSweep.run",),
     "open the run": CENSUS["open the run"],
     "read packed rows": CENSUS["read packed rows"],
     "fill batches": CENSUS["fill batches"],
     "write parts": CENSUS["write parts"],
     "merge": CENSUS["merge"],
-    LOADING: ("rc_hpc.drivers.warm:warm_noise",),
+    LOADING: ("rc_hpc.engine.warm:warm_noise",),
     "summary table": CENSUS["summary table"],
 }
 STAGES = {"census": CENSUS, "pack": PACK, "sweep": NOISE}
 #: Wall time of these as a whole, with all that runs inside.
 WHOLE = {
-    "census": {"run": "rc_hpc.drivers.census:run_census", "batches": "rc_hpc.drivers.rows:drive"},
+    "census": {"run": "rc_hpc.engine.old_census:run_census", "batches": "rc_hpc.engine.rows:drive"},
     "pack": {
-        "run": "rc_hpc.drivers.packing:run_packing",
-        "batches": "rc_hpc.drivers.packing:drive",
+        "run": "rc_hpc.engine.packing:run_packing",
+        "batches": "rc_hpc.engine.packing:drive",
     },
-    "sweep": {"run": "rc_hpc.drivers.noise:run_noise", "batches": "rc_hpc.drivers.rows:drive"},
+    "sweep": {"run": "rc_hpc.engine.old_noise:run_noise", "batches": "rc_hpc.engine.rows:drive"},
 }
 
 

@@ -8,11 +8,11 @@ import os
 import sys
 from pathlib import Path
 
-from rc_hpc.cli import Parser, guarded, setup_logging
-from rc_hpc.errors import Exit, UsageError
-from rc_hpc.models.recipe import AUGMENTATIONS, PRECISIONS, Recipe, check_augmentations
+from rc_hpc.core.door import Parser, guarded, setup_logging
+from rc_hpc.core.errors import Exit, UsageError
 from rc_hpc.parallel.launch import limit_threads
 from rc_hpc.parallel.signals import StopSignal
+from rc_hpc.training.recipe import AUGMENTATIONS, PRECISIONS, Recipe, check_augmentations
 
 EXAMPLES = """\
   python -m rc_hpc.render packed.h5 -o renders.h5 && python -m rc_hpc.pixels renders.h5 -o pixels.h5
@@ -165,12 +165,12 @@ def _run(argv) -> int:
     args = parser().parse(argv)
     os.environ.setdefault("OMP_NUM_THREADS", os.environ.get("SLURM_CPUS_PER_TASK", "1"))
     limit_threads()  # before torch and numpy read them
-    from rc_hpc.drivers.common import RunOptions
-    from rc_hpc.drivers.training import Task, check_seeds, output_folder, run_training
-    from rc_hpc.models.networks import check_weights, libraries
+    from rc_hpc.engine.run import RunOptions
     from rc_hpc.parallel.torch_ranks import Ranks, choose_device, place
-    from rc_hpc.report import show
-    from rc_hpc.store.splits import read_split
+    from rc_hpc.report.tables import show
+    from rc_hpc.training.networks import check_weights, libraries
+    from rc_hpc.training.run import Task, check_seeds, output_folder, run_training
+    from rc_hpc.training.split_files import read_split
 
     where = place()
     setup_logging(args, where.rank)

@@ -5,10 +5,10 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-from rc_hpc import constants
-from rc_hpc.cli import Parser
-from rc_hpc.drivers.entry import run_command
-from rc_hpc.options import ENUMERATIONS, MERGE_RULES, QUARANTINE_POLICIES, TRUTHS
+from rc_hpc.core import constants
+from rc_hpc.core.door import Parser
+from rc_hpc.core.vocabulary import ENUMERATIONS, MERGE_RULES, QUARANTINE_POLICIES, TRUTHS
+from rc_hpc.engine.entry import run_command
 
 EXAMPLES = """\
   python -m rc_hpc.census                           the 288 prototypes, all 26 view subsets
@@ -212,7 +212,7 @@ def main(argv=None) -> int:
 
 def _run(argv: list[str]) -> int:
     args = parser().parse(argv)
-    from rc_hpc.drivers.commands import census
+    from rc_hpc.engine.commands import census
 
     return census(args)
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-from rc_hpc.cli import Parser, guarded
-from rc_hpc.errors import Exit
+from rc_hpc.core.door import Parser, guarded
+from rc_hpc.core.errors import Exit
 
 EXAMPLES = """\
   python -m rc_hpc.figures census.h5                all its figures, into the folder figures
@@ -88,7 +88,7 @@ def tell(drawn, quiet: bool) -> None:
 
 def _run(argv) -> int:
     args = parser().parse(argv)
-    from rc_hpc.drivers.figures import draw_file
+    from rc_hpc.engine.figures import draw_file
 
     drawn = draw_file(args.file, args.figure, args.output)
     tell(drawn, args.quiet)

@@ -6,8 +6,8 @@ import sys
 from pathlib import Path
 
 from rc_hpc.census import add_run_options, add_source_options
-from rc_hpc.cli import Parser
-from rc_hpc.drivers.entry import run_command
+from rc_hpc.core.door import Parser
+from rc_hpc.engine.entry import run_command
 
 EXAMPLES = """\
   python -m rc_hpc.pack structures/ -o packed.h5    then: python -m rc_hpc.census packed.h5
@@ -50,7 +50,7 @@ def main(argv=None) -> int:
 
 def _run(argv: list[str]) -> int:
     args = parser().parse(argv)
-    from rc_hpc.drivers.commands import pack
+    from rc_hpc.engine.commands import pack
 
     return pack(args)
 

@@ -6,8 +6,8 @@ import os
 import sys
 from pathlib import Path
 
-from rc_hpc.cli import Parser, guarded, setup_logging
-from rc_hpc.errors import Exit, UsageError
+from rc_hpc.core.door import Parser, guarded, setup_logging
+from rc_hpc.core.errors import Exit, UsageError
 
 EXAMPLES = """\
   python -m rc_hpc.pixels renders.h5 -o pixels.h5           224 px, bicubic with antialiasing
@@ -80,8 +80,8 @@ def _run(argv) -> int:
     threads = len(os.sched_getaffinity(0)) if args.threads is None else args.threads
     if threads < 1:
         raise UsageError(f"--threads {threads}: give 1 or more")
-    from rc_hpc.drivers.common import RunOptions
-    from rc_hpc.drivers.pixels import make_pixels
+    from rc_hpc.engine.run import RunOptions
+    from rc_hpc.training.pixel_files import make_pixels
 
     run = RunOptions(args.output, args.resume, args.overwrite, None, args.progress)
     told = make_pixels(args.manifest, args.size, args.filter, run, threads)

@@ -7,10 +7,10 @@ import json
 import sys
 from pathlib import Path
 
-from rc_hpc.cli import Parser, guarded
-from rc_hpc.models.parsers import PARSERS
-from rc_hpc.models.predictions import ARMS
-from rc_hpc.options import TRUTHS
+from rc_hpc.answers.parsers import PARSERS
+from rc_hpc.answers.predictions import ARMS
+from rc_hpc.core.door import Parser, guarded
+from rc_hpc.core.vocabulary import TRUTHS
 
 EXAMPLES = """\
   python jobs/query_vlm.py packed.h5 --pictures renders.h5 --arms pixels,coordinates \\
@@ -279,11 +279,11 @@ def main(argv=None) -> int:
 def _run(argv: list[str]) -> int:
     if argv[:1] == ["parse"]:
         args = parse_parser().parse(argv[1:])
-        from rc_hpc.drivers.vlm_results import parse_again
+        from rc_hpc.vlm.results import parse_again
 
         return parse_again(args)
     args = parser().parse(argv)
-    from rc_hpc.drivers.vlm import query
+    from rc_hpc.vlm.query import query
 
     return query(args)
 

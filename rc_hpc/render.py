@@ -6,10 +6,10 @@ import sys
 from pathlib import Path
 
 from rc_hpc.census import add_run_options, add_source_options
-from rc_hpc.cli import Parser
-from rc_hpc.drivers.entry import run_command
+from rc_hpc.core.door import Parser
+from rc_hpc.engine.entry import run_command
 from rc_hpc.images.conventions import CONVENTIONS
-from rc_hpc.options import RENDERERS
+from rc_hpc.kinds.renders.options import RENDERERS
 
 EXAMPLES = """\
   python -m rc_hpc.render structures/ -o renders.h5
@@ -116,7 +116,7 @@ def main(argv=None) -> int:
 
 def _run(argv: list[str]) -> int:
     args = parser().parse(argv)
-    from rc_hpc.drivers.commands import render
+    from rc_hpc.engine.commands import render
 
     return render(args)
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-from rc_hpc.cli import Parser, guarded, setup_logging
-from rc_hpc.errors import Exit, UsageError
+from rc_hpc.core.door import Parser, guarded, setup_logging
+from rc_hpc.core.errors import Exit, UsageError
 
 EXAMPLES = """\
   python -m rc_hpc.split build packed.h5 --reserve 13 --train-per-system 230 --eval-per-system 30 -o split
@@ -137,8 +137,8 @@ def main(argv=None) -> int:
 def _run(argv) -> int:
     args = parser().parse(argv)
     setup_logging(args)
-    from rc_hpc.drivers import splitting
-    from rc_hpc.report import show
+    from rc_hpc.report.tables import show
+    from rc_hpc.training import splitting
 
     reserve = elements(args.reserve) if args.reserve else ()
     if args.action == "audit":

@@ -8,19 +8,19 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
 
-from rc_hpc import constants
 from rc_hpc.census import add_oracle_options, add_run_options, add_source, add_truth_options
-from rc_hpc.cli import Parser
-from rc_hpc.drivers.entry import run_command
-from rc_hpc.options import ENUMERATIONS, MERGE_RULES, TRUTHS
-from rc_hpc.sweep_options import (
-    CONDITIONS,
+from rc_hpc.core import constants
+from rc_hpc.core.door import Parser
+from rc_hpc.core.vocabulary import (
+    ENUMERATIONS,
     ESTIMATORS,
     LABELLERS,
+    MERGE_RULES,
     NOISE_RULES,
-    OCCLUSION_RULES,
-    VERIFICATIONS,
+    TRUTHS,
 )
+from rc_hpc.engine.entry import run_command
+from rc_hpc.kinds.occlusion.options import CONDITIONS, OCCLUSION_RULES, VERIFICATIONS
 
 EXAMPLES = """\
   python -m rc_hpc.sweep frontier packed.h5         R1 and certificates over the tolerance delta
@@ -437,7 +437,7 @@ def main(argv=None) -> int:
 
 def _run(argv: list[str]) -> int:
     args = parser().parse(argv)
-    from rc_hpc.drivers.sweeps import run_sweep
+    from rc_hpc.engine.sweeps import run_sweep
 
     return run_sweep(args)
 

@@ -8,10 +8,13 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from rc_hpc import design_tables, frontier_tables, noise_tables, occlusion_tables
-from rc_hpc.cli import Parser, guarded
-from rc_hpc.errors import Exit, UsageError
-from rc_hpc.report import (
+from rc_hpc.core.door import Parser, guarded
+from rc_hpc.core.errors import Exit, UsageError
+from rc_hpc.kinds.design import tables as design_tables
+from rc_hpc.kinds.frontier import tables as frontier_tables
+from rc_hpc.kinds.noise import tables as noise_tables
+from rc_hpc.kinds.occlusion import tables as occlusion_tables
+from rc_hpc.report.tables import (
     DIGITS,
     ENDINGS,
     Table,
@@ -25,7 +28,7 @@ from rc_hpc.report import (
 )
 
 if TYPE_CHECKING:
-    from rc_hpc.store.tallies import CensusCounts
+    from rc_hpc.kinds.census.counts import CensusCounts
 
 NAMES = (
     "reference",
@@ -196,7 +199,8 @@ def summary(path: str | Path) -> str:
 
 def tables(counts: CensusCounts, names=NAMES) -> list[Table]:
     """The tables of these names, with captions that say under which conditions they hold."""
-    from rc_hpc.analysis import ceilings, monotonicity, phantom_deltas
+    from rc_hpc.kinds.census import frames as ceilings
+    from rc_hpc.kinds.census import monotonicity, phantom_deltas
 
     options, sets, subsets = counts.options, counts.sets(), counts.subsets
     conditions = f"{_conditions(counts)}; {DIGITS}"
@@ -295,14 +299,14 @@ def _conditions(counts: CensusCounts) -> str:
 
 #: Kinds of files: names of their tables, those that end a run, and their maker; their reader.
 KINDS = {
-    "census": ((NAMES, SUMMARY, tables), "rc_hpc.store.tallies:count_census"),
+    "census": ((NAMES, SUMMARY, tables), "rc_hpc.kinds.census.counts:count_census"),
     **{
         kind: ((module.NAMES, module.SUMMARY, module.tables), reader)
         for kind, module, reader in (
-            ("frontier", frontier_tables, "rc_hpc.store.frontiers:count_frontier"),
-            ("noise", noise_tables, "rc_hpc.store.noises:count_noise"),
-            ("occlusion", occlusion_tables, "rc_hpc.store.occlusions:count_occlusion"),
-            ("design", design_tables, "rc_hpc.store.designs:read_design"),
+            ("frontier", frontier_tables, "rc_hpc.kinds.frontier.counts:count_frontier"),
+            ("noise", noise_tables, "rc_hpc.kinds.noise.counts:count_noise"),
+            ("occlusion", occlusion_tables, "rc_hpc.kinds.occlusion.counts:count_occlusion"),
+            ("design", design_tables, "rc_hpc.kinds.design.counts:read_design"),
         )
     },
 }

@@ -2,9 +2,8 @@
 
 from itertools import combinations
 
-import numpy as np
-
 import naive
+import numpy as np
 
 
 class Undecided(Exception):

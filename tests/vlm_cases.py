@@ -3,12 +3,12 @@
 import asyncio
 from hashlib import sha256
 
-from rc_hpc.models.vlm.client import Client, Patience
-from rc_hpc.models.vlm.endpoints import OPENAI
-from rc_hpc.models.vlm.journal import Journal, Records
-from rc_hpc.models.vlm.limiter import Limiter
-from rc_hpc.models.vlm.pool import Terms, run
-from rc_hpc.models.vlm.questions import Picture, Question, requests
+from rc_hpc.vlm.client import Client, Patience
+from rc_hpc.vlm.endpoints import OPENAI
+from rc_hpc.vlm.journal import Journal, Records
+from rc_hpc.vlm.limiter import Limiter
+from rc_hpc.vlm.pool import Terms, run
+from rc_hpc.vlm.questions import Picture, Question, requests
 
 KEY = "sk-very-secret-0123456789"
 QUICK = Patience(first_s=0.01, longest_s=0.05)

@@ -6,7 +6,7 @@ import itertools
 
 import numpy as np
 
-from rc_hpc.constants import CENSUS_ZERO
+from rc_hpc.core.constants import CENSUS_ZERO
 
 #: Largest coefficient of the lattice vectors that are looked at.
 REACH = 3

@@ -13,7 +13,7 @@ import re
 
 import numpy as np
 
-from rc_hpc.errors import UsageError
+from rc_hpc.core.errors import UsageError
 
 _ITEM = re.compile(r"([-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?)([xyz])")
 

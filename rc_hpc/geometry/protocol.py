@@ -11,8 +11,8 @@ from pathlib import Path
 
 import numpy as np
 
-from rc_hpc.constants import MAX_VIEWS
-from rc_hpc.errors import UsageError
+from rc_hpc.core.constants import MAX_VIEWS
+from rc_hpc.core.errors import UsageError
 from rc_hpc.geometry.cameras import (
     kappa,
     pinhole_centre,

@@ -13,7 +13,7 @@ from rc_hpc.images.files import encode_png, picture_name
 from rc_hpc.images.reference import ASE_WIDTH, AseRenderer
 from rc_hpc.images.scene import Scene, View, build_scene, project
 from rc_hpc.images.ties import tied_pairs
-from rc_hpc.options import RenderOptions
+from rc_hpc.kinds.renders.options import RenderOptions
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import numpy as np
 
-from rc_hpc.errors import UsageError
+from rc_hpc.core.errors import UsageError
 
 #: Pictures of a folder that are ours to replace.
 PICTURE_NAME = re.compile(r"[0-9a-f]{32}\.png")

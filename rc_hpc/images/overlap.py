@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from rc_hpc.constants import CENSUS_ZERO
+from rc_hpc.core.constants import CENSUS_ZERO
 
 
 def overlapping(centres, radii, numbers, same: float | None = None) -> np.ndarray:

@@ -6,7 +6,7 @@ import io
 
 import numpy as np
 
-from rc_hpc.errors import RcError, UsageError
+from rc_hpc.core.errors import RcError, UsageError
 
 #: Pillow's resampling filters by our names. All but `nearest` widen with the reduction, so that
 #: fine lines are averaged rather than hit or missed.

@@ -5,8 +5,6 @@ All functions work on one species, whose n image points in each of V views are `
 sum of the squared distances on the screens, Å^2.
 """
 
-import math
-
 import numpy as np
 from numba import njit
 

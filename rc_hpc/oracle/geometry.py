@@ -7,8 +7,9 @@ from functools import cached_property
 
 import numpy as np
 
-from rc_hpc.constants import CENSUS_ZERO, NUMERICAL_ZERO, SAME_RECONSTRUCTION
-from rc_hpc.errors import Status, StructureError, UsageError
+from rc_hpc.core.constants import CENSUS_ZERO, NUMERICAL_ZERO, SAME_RECONSTRUCTION
+from rc_hpc.core.errors import Status, StructureError, UsageError
+from rc_hpc.core.vocabulary import MERGE_RULES
 from rc_hpc.geometry.pairs import least_squares_inverse, pair_frames, pinhole_pairs, subset_masks
 from rc_hpc.geometry.protocol import Protocol
 from rc_hpc.kernels.enumeration import enumerate_cell
@@ -16,7 +17,6 @@ from rc_hpc.kernels.perspective import enumerate_pinhole, project_pinhole
 from rc_hpc.kernels.profile import delta_profile
 from rc_hpc.kernels.steps import dominance_steps
 from rc_hpc.kernels.subsets import DOMINANCE, all_subsets
-from rc_hpc.options import MERGE_RULES
 
 #: Candidates up to which the phantom profile is followed beyond delta; above, its horizon is halved.
 PROFILE_CANDIDATES = 2_000_000
@@ -138,7 +138,7 @@ class GeometricOracle:
     subsets : sequence of tuple of int
         Camera indices of each view subset.
     enumeration, merge : str
-        See `rc_hpc.options`.
+        See `rc_hpc.core.options`.
     max_candidates : int
         Candidates beyond which a structure is refused.
     """

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from rc_hpc.constants import SAME_RECONSTRUCTION
+from rc_hpc.core.constants import SAME_RECONSTRUCTION
 from rc_hpc.kernels.search import sort_in_space, worst_partner
 from rc_hpc.oracle.geometry import Reconstructions
 from rc_hpc.symmetry.guard import NULL_RECORDER

@@ -13,8 +13,17 @@ from functools import lru_cache
 
 import numpy as np
 
-from rc_hpc.constants import ANGLE_TOLERANCE, CENSUS_ZERO, DELTA, MAX_VIEWS, NUMERICAL_ZERO, TAU
-from rc_hpc.errors import Status, StructureError, UsageError
+from rc_hpc.core.constants import (
+    ANGLE_TOLERANCE,
+    CENSUS_ZERO,
+    DELTA,
+    MAX_VIEWS,
+    NUMERICAL_ZERO,
+    TAU,
+)
+from rc_hpc.core.errors import Status, StructureError, UsageError
+from rc_hpc.core.vocabulary import ESTIMATORS, LABELLERS, MERGE_RULES, RECORDED_READING
+from rc_hpc.core.vocabulary import NOISE_RULES as RULES
 from rc_hpc.geometry.pairs import PairFrames, least_squares_inverse, pair_frames
 from rc_hpc.geometry.protocol import Protocol
 from rc_hpc.kernels.candidates import (
@@ -25,11 +34,8 @@ from rc_hpc.kernels.candidates import (
     project,
 )
 from rc_hpc.kernels.subsets import reconstruct
-from rc_hpc.options import MERGE_RULES
-from rc_hpc.oracle.census import PackedCell, tile
+from rc_hpc.oracle.cell import PackedCell, tile
 from rc_hpc.oracle.correspondence import correspond
-from rc_hpc.sweep_options import ESTIMATORS, LABELLERS, RECORDED_READING
-from rc_hpc.sweep_options import NOISE_RULES as RULES
 from rc_hpc.symmetry.conventional import canonical_order
 from rc_hpc.symmetry.guard import NULL_RECORDER
 from rc_hpc.symmetry.labels import label_cell

@@ -15,7 +15,7 @@ import traceback
 import warnings
 from collections.abc import Callable, Mapping
 
-from rc_hpc.errors import Exit, RcError
+from rc_hpc.core.errors import Exit, RcError
 
 # SLURM_NTASKS is not among them: a batch script has it too, and a plain python there is one task.
 SIZE_VARIABLES = ("SLURM_STEP_NUM_TASKS", "OMPI_COMM_WORLD_SIZE", "PMI_SIZE")

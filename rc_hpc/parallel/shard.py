@@ -7,7 +7,7 @@ import re
 
 import numpy as np
 
-from rc_hpc.errors import UsageError
+from rc_hpc.core.errors import UsageError
 
 #: Towards the end of the rows a batch takes at most this part of the predicted cost that is left, and
 #: at least this part of the largest batch: the ranks end close together.

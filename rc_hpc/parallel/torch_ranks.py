@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import timedelta
 
-from rc_hpc.errors import RcError, UsageError
+from rc_hpc.core.errors import RcError, UsageError
 
 #: Launchers that say how many tasks there are, but start no torch process group.
 _MPI_SIZES = ("OMPI_COMM_WORLD_SIZE", "PMI_SIZE")

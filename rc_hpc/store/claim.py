@@ -8,7 +8,7 @@ import os
 import socket
 from pathlib import Path
 
-from rc_hpc.errors import RcError
+from rc_hpc.core.errors import RcError
 from rc_hpc.store.files import disk_errors
 
 #: Start of the names of lock files in a parts folder.

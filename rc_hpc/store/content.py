@@ -12,7 +12,6 @@ import numpy as np
 
 from rc_hpc.store.layout import open_h5, row_blocks
 
-
 #: Datasets that tell people where a row came from and what went wrong: the same work done on a
 #: moved or renamed input must have the same hash.
 NOT_CONTENT = ("structures/source", "structures/message")

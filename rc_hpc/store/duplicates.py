@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from rc_hpc.errors import Status
+from rc_hpc.core.errors import Status
 
 
 @dataclass(frozen=True)

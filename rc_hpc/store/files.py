@@ -16,7 +16,7 @@ from typing import BinaryIO
 
 import h5py
 
-from rc_hpc.errors import RcError
+from rc_hpc.core.errors import RcError
 
 _HOST = socket.gethostname().replace(".", "-")
 #: Temporary files of other hosts are leftovers at this age, s: none is written for longer without a change.

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
-from rc_hpc.errors import RcError
+from rc_hpc.core.errors import RcError
 from rc_hpc.store import layout
 from rc_hpc.store.attributes import root_attributes
 from rc_hpc.store.batch import filled, shape_of

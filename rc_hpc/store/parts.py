@@ -18,7 +18,8 @@ from pathlib import Path
 
 import h5py
 
-from rc_hpc.errors import RcError
+from rc_hpc.core.errors import RcError
+from rc_hpc.kinds.registry import SCHEMAS
 from rc_hpc.store import layout
 from rc_hpc.store.batch import Batch, Children, check_batch, shape_of
 from rc_hpc.store.completed import Completed
@@ -31,7 +32,7 @@ from rc_hpc.store.files import (
     sync_folder,
     write_whole,
 )
-from rc_hpc.store.schema import SCHEMA_VERSION, SCHEMAS, Column, Schema
+from rc_hpc.store.schema import SCHEMA_VERSION, Column, Schema
 
 log = logging.getLogger(__name__)
 

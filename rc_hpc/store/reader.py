@@ -4,17 +4,15 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable
-from functools import cached_property
 from pathlib import Path
-from typing import Self
 
 import h5py
-import numpy as np
 
-from rc_hpc.errors import RcError
+from rc_hpc.core.errors import RcError
+from rc_hpc.kinds.registry import SCHEMAS
 from rc_hpc.store import layout
-from rc_hpc.store.batch import Batch, Children
-from rc_hpc.store.schema import SCHEMA_VERSION, SCHEMAS
+from rc_hpc.store.batch import Batch
+from rc_hpc.store.schema import SCHEMA_VERSION
 
 #: Files of plain arrays, without rows that ranks share: see `rc_hpc.store.arrays`.
 ARRAY_KINDS = ("pixels", "training")
@@ -108,70 +106,3 @@ def _dataset(h5: h5py.File, path, name: str) -> h5py.Dataset:
         writer = f"a {h5.attrs['kind']} file, written by rc_hpc {h5.attrs['creator_version']}"
         raise RcError(f"{path}: has no dataset {name!r} ({writer})")
     return found
-
-
-class PackedReader:
-    """Rows of a packed file, any range at a time.
-
-    Use as a context manager. `len` is the number of rows.
-    """
-
-    def __init__(self, path: str | Path):
-        self.path = Path(path)
-        self._h5 = open_ours(path, "packed")
-        self._schema = SCHEMAS["packed"]
-        self._offsets: dict[str, np.ndarray] = {}
-        #: Root attributes.
-        self.attrs = dict(self._h5.attrs)
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_) -> None:
-        self.close()
-
-    def close(self) -> None:
-        """Close the file."""
-        self._h5.close()
-
-    def __len__(self) -> int:
-        return _dataset(self._h5, self.path, "structures/id").shape[0]
-
-    @cached_property
-    def ids(self) -> list[str]:
-        """All ids, in row order."""
-        return self.read("structures/id").tolist()
-
-    def read(self, name: str, start: int = 0, stop: int | None = None) -> np.ndarray:
-        """Rows `start` to `stop` of one dataset."""
-        return layout.read_rows(_dataset(self._h5, self.path, name), slice(start, stop))
-
-    def offsets(self, table: str) -> np.ndarray:
-        """First child row of every main row, (n + 1,) int64; the rows of main row i are offsets[i] to offsets[i + 1]."""
-        if table not in self._offsets:
-            structure = _dataset(self._h5, self.path, f"{table}/structure")
-            counts = np.zeros(len(self) + 1, dtype=np.int64)
-            for block in layout.row_blocks(structure):
-                counts[1:] += np.bincount(structure[block], minlength=len(self))
-            self._offsets[table] = np.cumsum(counts)
-        return self._offsets[table]
-
-    def rows(
-        self, start: int, stop: int, tables: Iterable[str] | None = None
-    ) -> tuple[Batch, Children]:
-        """Rows `start` to `stop` as a batch, with their child rows; `structure` counts from `start`.
-
-        `tables` names the child tables to read; by default all.
-        """
-        start, stop, _ = slice(start, stop).indices(len(self))
-        stop = max(start, stop)
-        batch = {column.path: self.read(column.path, start, stop) for column in self._schema.main}
-        children = {}
-        for table in self._schema.children if tables is None else tables:
-            columns = self._schema.children[table]
-            first, last = self.offsets(table)[[start, stop]].tolist()
-            children[table] = {
-                column.path: self.read(f"{table}/{column.path}", first, last) for column in columns
-            }
-            children[table]["structure"] -= start
-        return batch, children

@@ -11,7 +11,7 @@ from importlib import metadata
 
 import numpy as np
 
-from rc_hpc.errors import Status, StructureError
+from rc_hpc.core.errors import Status, StructureError
 from rc_hpc.structures.record import Item, Structure
 
 #: Cells of a smaller volume are degenerate, Å^3; one hydrogen atom takes about 5.

@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 import re
 
-from rc_hpc.errors import Status
+from rc_hpc.core.errors import Status
 from rc_hpc.structures.checks import (
     MIN_VOLUME,
     from_pymatgen,

@@ -17,7 +17,7 @@ from functools import partial
 from itertools import islice
 from urllib.parse import quote
 
-from rc_hpc.errors import Status
+from rc_hpc.core.errors import Status
 from rc_hpc.structures.checks import one_line, refuse
 from rc_hpc.structures.cif import read_cif
 from rc_hpc.structures.files import mapped, name_and_suffix, opened, read_file, read_span

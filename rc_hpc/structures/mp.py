@@ -16,7 +16,7 @@ from functools import partial
 from importlib.metadata import version
 from pathlib import Path
 
-from rc_hpc.errors import RcError, UsageError
+from rc_hpc.core.errors import RcError, UsageError
 from rc_hpc.structures.listing import file_items
 from rc_hpc.structures.record import Item
 

@@ -15,7 +15,7 @@ from io import StringIO
 
 import numpy as np
 
-from rc_hpc.errors import Status
+from rc_hpc.core.errors import Status
 from rc_hpc.structures.checks import build, from_pymatgen, guarded, refuse, text_of, version_of
 from rc_hpc.structures.cif import read_cif
 from rc_hpc.structures.record import Item, Structure

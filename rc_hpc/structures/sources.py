@@ -11,7 +11,7 @@ from functools import partial
 from importlib import util
 from pathlib import Path
 
-from rc_hpc.errors import UsageError
+from rc_hpc.core.errors import UsageError
 from rc_hpc.structures import mp
 from rc_hpc.structures.files import mapped, read_span
 from rc_hpc.structures.listing import FORMATS, file_items

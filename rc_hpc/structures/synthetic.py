@@ -16,8 +16,8 @@ from functools import cache, partial
 import numpy as np
 
 import rc_hpc
-from rc_hpc.constants import CRYSTAL_SYSTEMS, LAST_NUMBER
-from rc_hpc.errors import UsageError
+from rc_hpc.core.constants import CRYSTAL_SYSTEMS, LAST_NUMBER
+from rc_hpc.core.errors import UsageError
 from rc_hpc.structures.checks import build, guarded, version_of
 from rc_hpc.structures.record import Item, Structure
 

@@ -14,8 +14,8 @@ from math import radians
 
 import numpy as np
 
-from rc_hpc.constants import ANGLE_TOLERANCE, CELL_SYMPREC, MIN_DISTANCE
-from rc_hpc.errors import Status, StructureError
+from rc_hpc.core.constants import ANGLE_TOLERANCE, CELL_SYMPREC, MIN_DISTANCE
+from rc_hpc.core.errors import Status, StructureError
 from rc_hpc.symmetry.distances import closest_pair
 from rc_hpc.symmetry.guard import NULL_RECORDER, check_arrays, spglib_raises
 from rc_hpc.symmetry.labels import Label, label_cell

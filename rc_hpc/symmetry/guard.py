@@ -10,8 +10,8 @@ from contextlib import contextmanager
 
 import numpy as np
 
-from rc_hpc.constants import MIN_DISTANCE
-from rc_hpc.errors import Status, StructureError
+from rc_hpc.core.constants import MIN_DISTANCE
+from rc_hpc.core.errors import Status, StructureError
 from rc_hpc.symmetry.distances import closest_pair, min_distances
 from rc_hpc.symmetry.recorder import NULL_RECORDER, FlightRecorder, NullRecorder, crashed_ids
 

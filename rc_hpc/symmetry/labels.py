@@ -12,8 +12,8 @@ from functools import lru_cache
 
 import numpy as np
 
-from rc_hpc.constants import ANGLE_TOLERANCE, CRYSTAL_SYSTEMS, LAST_NUMBER, TAU
-from rc_hpc.errors import StructureError
+from rc_hpc.core.constants import ANGLE_TOLERANCE, CRYSTAL_SYSTEMS, LAST_NUMBER, TAU
+from rc_hpc.core.errors import StructureError
 from rc_hpc.symmetry.guard import NULL_RECORDER, check_arrays, spglib_raises
 
 #: The 32 point groups by first space-group number; index + 1 is the stored code, 0 is none.

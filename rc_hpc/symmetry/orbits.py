@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from rc_hpc.errors import Status, StructureError
+from rc_hpc.core.errors import Status, StructureError
 from rc_hpc.symmetry.conventional import canonical_order
 from rc_hpc.symmetry.guard import NULL_RECORDER, check_arrays, spglib_raises
 

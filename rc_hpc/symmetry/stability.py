@@ -7,7 +7,7 @@ from enum import IntFlag
 
 import numpy as np
 
-from rc_hpc.constants import NEIGHBOURHOOD, SWEEP
+from rc_hpc.core.constants import NEIGHBOURHOOD, SWEEP
 from rc_hpc.symmetry.guard import NULL_RECORDER
 from rc_hpc.symmetry.labels import label_cell
 

@@ -14,7 +14,7 @@ from functools import lru_cache
 
 import numpy as np
 
-from rc_hpc.constants import ANGLE_TOLERANCE, NUMERICAL_ZERO, TAU
+from rc_hpc.core.constants import ANGLE_TOLERANCE, NUMERICAL_ZERO, TAU
 from rc_hpc.kernels.operations import generated_group, possible_operations
 from rc_hpc.symmetry.guard import check_arrays, spglib_raises
 

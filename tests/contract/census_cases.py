@@ -38,7 +38,7 @@ from rc_hpc.parallel.launch import limit_threads
 limit_threads()
 prepare_numba_cache()
 import rc_hpc.drivers.packing, rc_hpc.drivers.rows
-rc_hpc.drivers.rows.BATCH_ROWS = rc_hpc.drivers.packing.BATCH_ROWS = {rows}
+rc_hpc.engine.rows.BATCH_ROWS = rc_hpc.engine.packing.BATCH_ROWS = {rows}
 {patch}
 from rc_hpc.{command} import main
 sys.exit(main(sys.argv[1:]))
@@ -61,13 +61,13 @@ def column(path, name, by="structures/id"):
 
 def call(command, *args, rows=BATCH_ROWS) -> int:
     """Exit code of a command run in this process, with batches of `rows`."""
-    import rc_hpc.drivers.packing
-    import rc_hpc.drivers.rows
+    import rc_hpc.engine.packing
+    import rc_hpc.engine.rows
 
     main = {"census": "rc_hpc.census", "pack": "rc_hpc.pack", "sweep": "rc_hpc.sweep"}[command]
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(rc_hpc.drivers.rows, "BATCH_ROWS", rows)
-        patch.setattr(rc_hpc.drivers.packing, "BATCH_ROWS", rows)
+        patch.setattr(rc_hpc.engine.rows, "BATCH_ROWS", rows)
+        patch.setattr(rc_hpc.engine.packing, "BATCH_ROWS", rows)
         return int(importlib.import_module(main).main([str(arg) for arg in args]))
 
 

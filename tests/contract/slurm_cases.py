@@ -44,7 +44,7 @@ limit_threads()
 prepare_numba_cache()
 import rc_hpc.drivers.packing, rc_hpc.drivers.rows
 from rc_hpc.store.parts import PartStore
-rc_hpc.drivers.rows.BATCH_ROWS = rc_hpc.drivers.packing.BATCH_ROWS = 4
+rc_hpc.engine.rows.BATCH_ROWS = rc_hpc.engine.packing.BATCH_ROWS = 4
 write, hold = PartStore.write, float(os.environ.get("HOLD_S", 0))
 if hold and not int(os.environ.get("SLURM_RESTART_COUNT", 0)):
     def slowly(*args):

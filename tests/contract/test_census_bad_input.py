@@ -10,7 +10,7 @@ import h5py
 import pytest
 from census_cases import call, column, content, small_crystals, write_json
 
-from rc_hpc.errors import Exit, Status
+from rc_hpc.core.errors import Exit, Status
 
 GOOD = {"good rutile.cif": 6, "grün.cif": 1, "deeper/halite.cif": 8}
 #: File name to its status and what its message says.
@@ -410,7 +410,7 @@ def test_stale_and_damaged_parts(ready, tmp_path, capfd):
 def test_a_full_disk(ready, tmp_path):
     """A file size limit stands for the full disk: one line, and the work goes on once there is room."""
     program = (
-        "import resource, sys; from rc_hpc.census import main; import rc_hpc.drivers.rows;"
+        "import resource, sys; from rc_hpc.census import main; import rc_hpc.engine.rows;"
         "resource.setrlimit(resource.RLIMIT_FSIZE, (20000, 20000)); sys.exit(main(sys.argv[1:]))"
     )
     census = [ready / "packed.h5", "-o", tmp_path / "x.h5", "-q"]

@@ -8,9 +8,9 @@ from pathlib import Path
 import h5py
 import numpy as np
 import pytest
-from census_cases import call, content, column, needs_mpi, run, small_crystals, write_json
+from census_cases import call, column, content, needs_mpi, run, small_crystals, write_json
 
-from rc_hpc.errors import Exit, Status
+from rc_hpc.core.errors import Exit, Status
 
 #: Modules that take long to import; none is needed to print a help text.
 HEAVY = (

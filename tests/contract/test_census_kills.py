@@ -20,7 +20,7 @@ from census_cases import (
     write_json,
 )
 
-from rc_hpc.errors import Exit, Status
+from rc_hpc.core.errors import Exit, Status
 
 PACKED, CENSUS = "x.packed.h5", "x.h5"
 ARGS = ["-o", CENSUS, "--resume", "-q"]
@@ -32,8 +32,8 @@ CRASH = "sys.path.insert(0, {tests!r}); import test_census_kills; test_census_ki
 
 def slow_down(seconds):
     """Make every structure take time in both stages, so that a signal finds work under way."""
-    import rc_hpc.drivers.packing as packing
-    from rc_hpc.oracle.census import CensusOracle
+    import rc_hpc.engine.packing as packing
+    from rc_hpc.kinds.census.oracle import CensusOracle
 
     def slowed(function):
         def inner(*args, **more):

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from census_cases import call, column, content, needs_mpi, run, small_crystals, write_json
 
-from rc_hpc.errors import Exit, Status
+from rc_hpc.core.errors import Exit, Status
 
 
 @pytest.fixture(scope="module")

@@ -6,10 +6,10 @@ import h5py
 import numpy as np
 import pytest
 from census_cases import call, column, content, needs_mpi, run, small_crystals, write_json
+from rc_hpc.core.vocabulary import Side
 
-from rc_hpc.errors import Exit
+from rc_hpc.core.errors import Exit
 from rc_hpc.geometry.protocol import load_protocol
-from rc_hpc.sweep_options import Side
 from rc_hpc.tables import main as tables
 
 OPTIONS = (
@@ -31,10 +31,10 @@ OPTIONS = (
 @pytest.fixture(scope="module", autouse=True)
 def few_moves():
     """Two rounds of local moves in these tests: the search is no subject of them."""
-    import rc_hpc.oracle.camera_search
+    import rc_hpc.kinds.design.search
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(rc_hpc.oracle.camera_search, "ROUNDS", 2)
+        patch.setattr(rc_hpc.kinds.design.search, "ROUNDS", 2)
         yield
 
 
@@ -175,7 +175,7 @@ def test_held_out_structures_do_not_move_the_search(base, tmp_path):
 
 
 def test_structures_that_the_search_reads_are_those_it_may(base, monkeypatch, tmp_path):
-    import rc_hpc.drivers.design as driver
+    import rc_hpc.engine.old_design as driver
 
     read, real = [], driver.search
     monkeypatch.setattr(
@@ -245,7 +245,7 @@ def test_shards_merge_and_resume(base, tmp_path):
 
 @pytest.mark.parametrize("ranks", [pytest.param(2, marks=needs_mpi)])
 def test_two_ranks(base, tmp_path, ranks):
-    patch = "import rc_hpc.oracle.camera_search\nrc_hpc.oracle.camera_search.ROUNDS = 2"
+    patch = "import rc_hpc.kinds.design.search\nrc_hpc.kinds.design.search.ROUNDS = 2"
     code, out, err = run(
         tmp_path, arguments(base, "x.h5")[:-1], ranks, command="sweep", rows=1, patch=patch
     )

@@ -5,9 +5,9 @@ import pytest
 from census_cases import call, small_crystals, write_json
 from pandas.testing import assert_frame_equal
 
-from rc_hpc.errors import Exit
+from rc_hpc.core.errors import Exit
+from rc_hpc.engine.old_registry import OF_FILES
 from rc_hpc.figures import main
-from rc_hpc.plots.registry import OF_FILES
 from rc_hpc.tables import tables_of
 
 _DELTAS = (

@@ -8,7 +8,7 @@ from urllib.parse import parse_qs, urlsplit
 
 import pytest
 
-from rc_hpc.errors import RcError, UsageError
+from rc_hpc.core.errors import RcError, UsageError
 from rc_hpc.pack import main as pack
 from rc_hpc.store.reader import read_table
 from rc_hpc.structures import mp

@@ -5,16 +5,16 @@ import json
 import h5py
 import numpy as np
 import pytest
+from rc_hpc.oracle.cell import PackedCell, tile
 
-from rc_hpc.analysis.noise import crossing
-from rc_hpc.constants import CRYSTAL_SYSTEMS
-from rc_hpc.errors import Exit
+from rc_hpc.core.constants import CRYSTAL_SYSTEMS
+from rc_hpc.core.errors import Exit
 from rc_hpc.geometry.conditioning import record_budget
 from rc_hpc.geometry.protocol import load_protocol
-from rc_hpc.noise_tables import tables
-from rc_hpc.oracle.census import PackedCell, tile
+from rc_hpc.kinds.noise.counts import count_noise
+from rc_hpc.kinds.noise.tables import tables
 from rc_hpc.oracle.noise import RECORD, NoisyOracle, read_cells
-from rc_hpc.store.noises import count_noise
+from rc_hpc.stats.crossing import crossing
 from rc_hpc.structures.sources import iter_items
 from rc_hpc.symmetry.conventional import conventional_cell
 from rc_hpc.symmetry.distances import min_distances

@@ -19,9 +19,9 @@ from census_cases import (
     write_json,
 )
 
-from rc_hpc.analysis.noise import crossing, paired
-from rc_hpc.errors import Exit
-from rc_hpc.store.noises import count_noise
+from rc_hpc.core.errors import Exit
+from rc_hpc.kinds.noise.counts import count_noise
+from rc_hpc.stats.crossing import crossing, paired
 from rc_hpc.tables import main as tables
 
 CAMERAS = """\
@@ -117,10 +117,11 @@ def test_perfect_pictures_return_the_ceiling_and_every_seed_alike(base):
 
 
 def test_sweep_is_what_the_library_reads(base):
+    from rc_hpc.kinds.packed.reader import PackedReader
+    from rc_hpc.oracle.cell import PackedCell
+
     from rc_hpc.geometry.protocol import load_protocol
-    from rc_hpc.oracle.census import PackedCell
     from rc_hpc.oracle.noise import RECORD, read_cells
-    from rc_hpc.store.reader import PackedReader
 
     with PackedReader(base / "packed.h5") as reader:
         rows, children = reader.rows(0, len(reader), ("atoms",))
@@ -182,7 +183,7 @@ def slow_down():
     """Make every structure take time, so that a signal finds work under way."""
     import time
 
-    from rc_hpc.oracle.noise_sweep import NoiseSweep
+    from rc_hpc.kinds.noise.oracle import NoiseSweep
 
     real = NoiseSweep.run
     NoiseSweep.run = lambda *args: (time.sleep(0.2), real(*args))[1]

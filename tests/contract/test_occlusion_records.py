@@ -5,11 +5,11 @@ import json
 import h5py
 import numpy as np
 import pytest
+from rc_hpc.kinds.packed.reader import PackedReader
 
-from rc_hpc.errors import Exit
+from rc_hpc.core.errors import Exit
 from rc_hpc.geometry.protocol import load_protocol
-from rc_hpc.oracle.occlusion import picture
-from rc_hpc.store.reader import PackedReader
+from rc_hpc.kinds.occlusion.oracle import picture
 from rc_hpc.symmetry.orbits import orbits
 
 pytestmark = [pytest.mark.data, pytest.mark.slow]

@@ -5,8 +5,8 @@ import numpy as np
 import pytest
 from census_cases import call, column, content, needs_mpi, run, small_crystals, write_json
 
-from rc_hpc.errors import Exit
-from rc_hpc.store.occlusions import count_occlusion
+from rc_hpc.core.errors import Exit
+from rc_hpc.kinds.occlusion.counts import count_occlusion
 from rc_hpc.sweep import parser
 from rc_hpc.tables import main as tables
 

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from rc_hpc.errors import RcError
+from rc_hpc.core.errors import RcError
 from rc_hpc.images.pixels import FILTERS, decode
 from rc_hpc.pack import main as pack
 from rc_hpc.pixels import main

@@ -3,14 +3,14 @@
 import json
 from functools import cache
 
+import naive
 import numpy as np
 import pytest
+from rc_hpc.core.vocabulary import ENUMERATIONS
+from rc_hpc.oracle.cell import tile
 
-import naive
-from rc_hpc.constants import ANGLE_TOLERANCE, CENSUS_ZERO, TAU
+from rc_hpc.core.constants import ANGLE_TOLERANCE, CENSUS_ZERO, TAU
 from rc_hpc.geometry.protocol import load_protocol, parse_subsets
-from rc_hpc.options import ENUMERATIONS
-from rc_hpc.oracle.census import tile
 from rc_hpc.oracle.geometry import GeometricOracle
 from rc_hpc.structures.sources import iter_items
 from rc_hpc.symmetry.conventional import conventional_cell

@@ -10,7 +10,7 @@ import pytest
 from census_cases import column, content, run
 from slurm_cases import ROOT, SCRIPTS, Box, needs_slurm, until
 
-from rc_hpc.constants import CRYSTAL_SYSTEMS
+from rc_hpc.core.constants import CRYSTAL_SYSTEMS
 
 SOURCE = "synthetic:24"
 #: A job's first attempt rests this long after each batch: signals find it at work.

@@ -6,9 +6,9 @@ import h5py
 import numpy as np
 import pytest
 
-from rc_hpc.analysis.monotonicity import adjacent, nested
-from rc_hpc.constants import FRONTIER_DELTAS
-from rc_hpc.errors import Exit
+from rc_hpc.core.constants import FRONTIER_DELTAS
+from rc_hpc.core.errors import Exit
+from rc_hpc.kinds.census.monotonicity import adjacent, nested
 
 pytestmark = [pytest.mark.data, pytest.mark.slow]
 
@@ -128,7 +128,7 @@ def test_default_reading_loses_nothing_at_any_tolerance(frontier, protocol):
 @pytest.mark.parametrize("delta", [0.15, 0.01])
 def test_view_curve_and_monotonicity(packed, expected, tmp_path, delta):
     from rc_hpc.census import main
-    from rc_hpc.store.tallies import count_census
+    from rc_hpc.kinds.census.counts import count_census
     from rc_hpc.tables import tables
 
     def census(*reading):

@@ -13,8 +13,8 @@ from census_cases import (
     write_json,
 )
 
-from rc_hpc.errors import Exit
-from rc_hpc.store.frontiers import count_frontier
+from rc_hpc.core.errors import Exit
+from rc_hpc.kinds.frontier.counts import count_frontier
 from rc_hpc.sweep import parser
 from rc_hpc.tables import main as tables
 

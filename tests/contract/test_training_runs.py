@@ -14,9 +14,9 @@ import numpy as np
 import pytest
 from training_cases import ROOT, VIEWS, job, write_pixels, write_split
 
-from rc_hpc.drivers import training
-from rc_hpc.models.predictions import read_all
+from rc_hpc.answers.predictions import read_all
 from rc_hpc.parallel.launch import child_environment
+from rc_hpc.training import run as training
 
 missing = [
     name for name in ("torch", "torchvision", "timm") if importlib.util.find_spec(name) is None

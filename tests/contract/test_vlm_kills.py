@@ -13,12 +13,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from rc_hpc.models.vlm.journal import read_journal
+from rc_hpc.answers.file import read_answers
 from rc_hpc.pack import main as pack
 from rc_hpc.parallel.launch import child_environment
 from rc_hpc.query_vlm import main
 from rc_hpc.render import main as render
-from rc_hpc.store.answers import read_answers
+from rc_hpc.vlm.journal import read_journal
 
 ROOT = Path(__file__).parents[2]
 ARMS = ("pixels", "coordinates", "question-only", "formula-only")

@@ -16,9 +16,9 @@ import urllib.request
 import pytest
 from vlm_cases import ask, outcomes, picture, questions
 
-from rc_hpc.models.vlm.client import Patience
-from rc_hpc.models.vlm.endpoints import ANTHROPIC, OPENAI
-from rc_hpc.models.vlm.questions import Question
+from rc_hpc.vlm.client import Patience
+from rc_hpc.vlm.endpoints import ANTHROPIC, OPENAI
+from rc_hpc.vlm.questions import Question
 
 
 @pytest.fixture

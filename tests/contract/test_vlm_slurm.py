@@ -7,7 +7,7 @@ import time
 import pytest
 from slurm_cases import ROOT, Box, free_ports, needs_slurm
 
-from rc_hpc.models.predictions import read_predictions
+from rc_hpc.answers.predictions import read_predictions
 from rc_hpc.pack import main as pack
 
 pytestmark = [*needs_slurm, pytest.mark.slow]

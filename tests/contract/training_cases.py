@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
-from rc_hpc.constants import CRYSTAL_SYSTEMS
+from rc_hpc.core.constants import CRYSTAL_SYSTEMS
 from rc_hpc.store.arrays import new_arrays
 
 ROOT = Path(__file__).parents[2]

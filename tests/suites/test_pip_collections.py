@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from rc_hpc.errors import Status, StructureError
+from rc_hpc.core.errors import Status, StructureError
 from rc_hpc.structures.sources import iter_items
 
 

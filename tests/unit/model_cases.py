@@ -2,8 +2,8 @@
 
 import json
 
-from rc_hpc.models.predictions import Prediction, PredictionFile, parse_predictions, to_json
-from rc_hpc.models.votes import count_votes, winner
+from rc_hpc.answers.predictions import Prediction, PredictionFile, parse_predictions, to_json
+from rc_hpc.answers.votes import count_votes, winner
 
 TRUTHS = ("cubic", "cubic", "hexagonal", "trigonal", "triclinic", "monoclinic")
 IDS = tuple(f"id-{number}" for number in range(len(TRUTHS)))

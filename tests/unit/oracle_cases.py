@@ -2,11 +2,11 @@
 
 import itertools
 
+import naive
 import numpy as np
 from hypothesis import strategies as st
 
-import naive
-from rc_hpc.constants import CENSUS_ZERO, NUMERICAL_ZERO
+from rc_hpc.core.constants import CENSUS_ZERO, NUMERICAL_ZERO
 from rc_hpc.geometry.cameras import rotation_from_direction, rotation_from_matrix
 from rc_hpc.geometry.protocol import Protocol, load_protocol
 

@@ -4,15 +4,16 @@ import dataclasses
 import hashlib
 
 import numpy as np
+from rc_hpc.core.vocabulary import LabelStatus
+from rc_hpc.kinds.census.options import CensusOptions
+from rc_hpc.kinds.census.schema import CENSUS
 
-from rc_hpc.drivers.census import statics
-from rc_hpc.errors import Status
+from rc_hpc.core.errors import Status
+from rc_hpc.engine.old_census import statics
 from rc_hpc.geometry.protocol import load_protocol, parse_subsets
-from rc_hpc.options import CensusOptions
 from rc_hpc.store.batch import empty_batch, empty_children
 from rc_hpc.store.merge import merge
 from rc_hpc.store.parts import PartStore, parts_folder
-from rc_hpc.store.schema import CENSUS, LabelStatus
 
 LABELS = ("crystal_system", "bravais", "point_group", "space_group")
 

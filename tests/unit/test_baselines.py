@@ -7,8 +7,9 @@ import numpy as np
 import pytest
 from pymatgen.core import Lattice, Structure
 
-from rc_hpc.analysis import baselines, resampling
-from rc_hpc.errors import RcError
+from rc_hpc.core.errors import RcError
+from rc_hpc.ladder import baselines
+from rc_hpc.stats import resampling
 
 CELLS = {
     "cubic": Lattice.cubic(4),

@@ -2,13 +2,13 @@
 
 import json
 
+import naive
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-import naive
-from rc_hpc.errors import UsageError
+from rc_hpc.core.errors import UsageError
 from rc_hpc.geometry import pairs as pairs_module
 from rc_hpc.geometry.cameras import (
     kappa,

@@ -5,13 +5,14 @@ import math
 import numpy as np
 import pytest
 from pandas.testing import assert_frame_equal
+from rc_hpc.kinds.common.subsets import Subsets
 from scipy.stats import binomtest
 from tables_cases import LABELS, options_of, random_batch
 
-from rc_hpc.analysis import ceilings
-from rc_hpc.analysis.ceilings import CELL_COLUMNS, STRUCTURE_COLUMNS, Subsets, tally
-from rc_hpc.analysis.intervals import wilson
-from rc_hpc.constants import CRYSTAL_SYSTEMS
+from rc_hpc.core.constants import CRYSTAL_SYSTEMS
+from rc_hpc.kinds.census import frames as ceilings
+from rc_hpc.kinds.census.frames import CELL_COLUMNS, STRUCTURE_COLUMNS, tally
+from rc_hpc.stats.intervals import wilson
 
 
 @pytest.mark.parametrize(

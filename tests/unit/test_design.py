@@ -6,16 +6,16 @@ from pathlib import Path
 import numpy as np
 import oracle_cases as cases
 import pytest
+from rc_hpc.core.vocabulary import Side
+from rc_hpc.oracle.cell import PackedCell
 
-from rc_hpc.analysis import design as comparison
-from rc_hpc.analysis.held_out import split_sides
-from rc_hpc.errors import UsageError
+from rc_hpc.core.errors import UsageError
 from rc_hpc.geometry import camera_sets
 from rc_hpc.geometry.protocol import BUILT_IN, Protocol, load_protocol
-from rc_hpc.oracle.camera_search import search
-from rc_hpc.oracle.census import PackedCell
-from rc_hpc.oracle.design import sample_scores
-from rc_hpc.sweep_options import Side
+from rc_hpc.kinds.design import frames as comparison
+from rc_hpc.kinds.design.oracle import sample_scores
+from rc_hpc.kinds.design.search import search
+from rc_hpc.kinds.design.sides import split_sides
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 import naive  # noqa: E402

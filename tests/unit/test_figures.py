@@ -11,13 +11,13 @@ from model_cases import SAMPLES, TRUTHS, made_file, write
 from pandas.testing import assert_frame_equal
 from tables_cases import options_of, random_batch, with_options, write_census
 
-from rc_hpc.errors import Exit, Status
+from rc_hpc.core.errors import Exit, Status
 from rc_hpc.figures import main
-from rc_hpc.ladder import main as ladder
-from rc_hpc.plots import census as census_plots
-from rc_hpc.plots import ladder as ladder_plots
-from rc_hpc.plots import recorded, style
-from rc_hpc.plots.plot import Given, NothingToDraw
+from rc_hpc.kinds.census import figures as census_plots
+from rc_hpc.ladder import figures as ladder_plots
+from rc_hpc.ladder.__main__ import main as ladder
+from rc_hpc.report import recorded, style
+from rc_hpc.report.plot import Given, NothingToDraw
 from rc_hpc.tables import tables_of
 
 OPTIONS = options_of()
@@ -108,7 +108,7 @@ def test_one_figure_and_equal_files_again(census, tmp_path):
 
 @pytest.mark.parametrize(("subsets", "n"), [("full", 5), ("all", 0)])
 def test_few_subsets_and_no_structures(tmp_path, subsets, n, capsys, monkeypatch):
-    monkeypatch.setattr("rc_hpc.plots.plot.FORMATS", ("pdf",))
+    monkeypatch.setattr("rc_hpc.report.plot.FORMATS", ("pdf",))
     options = options_of(subsets)
     path = write_census(tmp_path / "census.h5", options, computed(options, n))
     assert main([str(path), "-o", str(tmp_path / "figures")]) == Exit.CLEAN
@@ -136,7 +136,7 @@ def test_published_values_only_where_they_apply(tmp_path, monkeypatch):
     ]
     monkeypatch.setattr(recorded, "_entries", lambda: tuple(entries))
     monkeypatch.setattr(
-        "rc_hpc.plots.plot.FORMATS", ()
+        "rc_hpc.report.plot.FORMATS", ()
     )  # drawn, but saved as data alone: that is what takes the time
     other_cameras = PARITY.protocol | {"rotations": PARITY.protocol["rotations"][::-1]}
     one_bad = computed(PARITY)
@@ -244,8 +244,8 @@ def test_figures_of_the_ladder(tmp_path, capsys):
         == Exit.CLEAN
     )
     out = capsys.readouterr().out
-    from rc_hpc.drivers.evidence import Evidence, Request
-    from rc_hpc.drivers.ladder import tables
+    from rc_hpc.ladder.evidence import Evidence, Request
+    from rc_hpc.ladder.makers import tables
 
     found, _ = tables(
         Evidence(Request((source,), (tmp_path / "census.h5",))),

@@ -6,15 +6,17 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from oracle_cases import same_cells
+from rc_hpc.core.vocabulary import ENUMERATIONS, MERGE_RULES
+from rc_hpc.kinds.census.options import CensusOptions
+from rc_hpc.kinds.frontier.options import FrontierOptions
+from rc_hpc.oracle.cell import PackedCell
 
-from rc_hpc.errors import UsageError
+from rc_hpc.core.errors import UsageError
 from rc_hpc.geometry.protocol import load_protocol, parse_subsets
-from rc_hpc.options import ENUMERATIONS, MERGE_RULES, CensusOptions
+from rc_hpc.kinds.census.oracle import CensusOracle
+from rc_hpc.kinds.frontier.oracle import FrontierOracle
 from rc_hpc.oracle import labelling
-from rc_hpc.oracle.census import CensusOracle, PackedCell
-from rc_hpc.oracle.frontier import FrontierOracle
 from rc_hpc.structures.synthetic import random_crystal
-from rc_hpc.sweep_options import FrontierOptions
 from rc_hpc.symmetry.conventional import conventional_cell
 from rc_hpc.symmetry.guard import min_distances
 from rc_hpc.symmetry.labels import label_cell

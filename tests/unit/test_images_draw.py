@@ -12,8 +12,9 @@ from ase.data.colors import jmol_colors
 from ase.io.utils import PlottingVariables
 from images_cases import FROZEN, prototypes, rock_salt, triclinic
 from PIL import Image
+from rc_hpc.kinds.renders.options import RenderOptions
 
-from rc_hpc.errors import UsageError
+from rc_hpc.core.errors import UsageError
 from rc_hpc.geometry.protocol import load_protocol
 from rc_hpc.images import draw as draw_module
 from rc_hpc.images.draw import Drawing
@@ -22,7 +23,6 @@ from rc_hpc.images.files import PICTURE_NAME, encode_png, picture_folder, pictur
 from rc_hpc.images.reference import AseRenderer
 from rc_hpc.images.scene import build_scene, paint_order, project
 from rc_hpc.images.ties import DASH_REACH_PX, DISC_REACH_PX, tied_pairs
-from rc_hpc.options import RenderOptions
 
 TWELVE = prototypes(12)
 

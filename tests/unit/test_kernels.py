@@ -7,15 +7,15 @@ import os
 import subprocess
 import sys
 
+import naive
 import numpy as np
+import oracle_cases as cases
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-import naive
-import oracle_cases as cases
-from rc_hpc.constants import NUMERICAL_ZERO
+from rc_hpc.core.constants import NUMERICAL_ZERO
 from rc_hpc.geometry.pairs import pair_frames
 from rc_hpc.kernels import candidates as found_by
 from rc_hpc.kernels import certificate, enumeration, merge, search, subsets

@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from rc_hpc.analysis import contrasts, ladder
+from rc_hpc.ladder import contrasts
+from rc_hpc.ladder import rungs as ladder
 
 N = 20
 

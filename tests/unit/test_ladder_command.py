@@ -11,10 +11,10 @@ import pytest
 from model_cases import IDS, SAMPLES, TRUTHS, made_file, write
 from tables_cases import LABELS, options_of, random_batch, with_options, write_census
 
-from rc_hpc.constants import CRYSTAL_SYSTEMS
-from rc_hpc.drivers.ladder import MAKERS
-from rc_hpc.errors import Exit, Status
-from rc_hpc.ladder import NAMES, main
+from rc_hpc.core.constants import CRYSTAL_SYSTEMS
+from rc_hpc.core.errors import Exit, Status
+from rc_hpc.ladder.__main__ import NAMES, main
+from rc_hpc.ladder.makers import MAKERS
 
 OPTIONS = options_of("full")
 RIGHT = tuple((truth,) * 3 for truth in TRUTHS)

@@ -7,10 +7,10 @@ import pytest
 from tables_cases import options_of, random_batch, with_options, write_census
 
 from rc_hpc import census, pack
-from rc_hpc.constants import CRYSTAL_SYSTEMS
-from rc_hpc.drivers.evidence import Evidence, Request
-from rc_hpc.drivers.ladder import tables
-from rc_hpc.errors import Exit, Status
+from rc_hpc.core.constants import CRYSTAL_SYSTEMS
+from rc_hpc.core.errors import Exit, Status
+from rc_hpc.ladder.evidence import Evidence, Request
+from rc_hpc.ladder.makers import tables
 
 pytestmark = pytest.mark.data
 

@@ -6,16 +6,16 @@ import json
 import pytest
 from model_cases import IDS, SAMPLES, content, made_file, reread, write
 
-from rc_hpc.errors import RcError
-from rc_hpc.models.extractions import read_extractions
-from rc_hpc.models.predictions import (
+from rc_hpc.answers.extractions import read_extractions
+from rc_hpc.answers.predictions import (
     find_files,
     parse_predictions,
     read_all,
     read_predictions,
     to_json,
 )
-from rc_hpc.models.votes import TIE_RULES, leaders, score, winner
+from rc_hpc.answers.votes import TIE_RULES, leaders, score, winner
+from rc_hpc.core.errors import RcError
 
 
 def test_written_files_read_back():

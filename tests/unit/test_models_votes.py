@@ -4,9 +4,8 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from rc_hpc.constants import CRYSTAL_SYSTEMS
-from rc_hpc.models.parsers import PARSERS, answer_line, last_mention
-from rc_hpc.models.votes import (
+from rc_hpc.answers.parsers import PARSERS, answer_line, last_mention
+from rc_hpc.answers.votes import (
     TIE_RULES,
     Losses,
     count_votes,
@@ -15,6 +14,7 @@ from rc_hpc.models.votes import (
     score,
     winner,
 )
+from rc_hpc.core.constants import CRYSTAL_SYSTEMS
 
 systems = st.sampled_from(CRYSTAL_SYSTEMS)
 samples = st.lists(st.none() | systems, max_size=8)

@@ -6,12 +6,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tables_cases import options_of, random_batch, write_census
 
-from rc_hpc.analysis.frontier import certified_steps
-from rc_hpc.analysis.monotonicity import adjacent, count_losses, nested
-from rc_hpc.errors import Status
+from rc_hpc.core.errors import Status
 from rc_hpc.geometry.pairs import subset_masks
 from rc_hpc.geometry.protocol import load_protocol, parse_subsets
-from rc_hpc.store.tallies import count_census
+from rc_hpc.kinds.census.counts import count_census
+from rc_hpc.kinds.census.monotonicity import adjacent, count_losses, nested
+from rc_hpc.kinds.frontier.frames import certified_steps
 from rc_hpc.tables import tables
 
 SUBSETS = parse_subsets("all", load_protocol("frozen").views)

@@ -5,10 +5,9 @@ import warnings
 from collections import Counter
 from functools import cache
 
+import naive
 import numpy as np
 import pytest
-
-import naive
 
 # spglib 2.8 announces a change of its error handling on every call.
 pytestmark = pytest.mark.filterwarnings("ignore:Set OLD_ERROR_HANDLING")

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from rc_hpc.analysis.noise import crossing, paired
+from rc_hpc.stats.crossing import crossing, paired
 
 
 def test_crossing_is_linear_between_grid_points():

@@ -8,16 +8,17 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from oracle_cases import FROZEN, OFF_AXIS, cells, same_cells
+from rc_hpc.kinds.census.options import CensusOptions
+from rc_hpc.kinds.occlusion.options import OcclusionOptions
+from rc_hpc.oracle.cell import PackedCell
 from test_frontier import options_of, packed
 
-from rc_hpc.errors import Status, StructureError, UsageError
+from rc_hpc.core.errors import Status, StructureError, UsageError
 from rc_hpc.geometry.protocol import load_protocol
 from rc_hpc.kernels.occlusion import hidden_centres, shown_points, spots_covered
-from rc_hpc.options import CensusOptions
-from rc_hpc.oracle.census import CensusOracle, PackedCell
-from rc_hpc.oracle.occlusion import TIE, OcclusionOracle, picture
+from rc_hpc.kinds.census.oracle import CensusOracle
+from rc_hpc.kinds.occlusion.oracle import TIE, OcclusionOracle, picture
 from rc_hpc.structures.synthetic import random_crystal
-from rc_hpc.sweep_options import OcclusionOptions
 from rc_hpc.symmetry import orbits as orbits_module
 from rc_hpc.symmetry.orbits import orbits
 

@@ -1,17 +1,17 @@
 """The geometric oracle on all view subsets: against the twins, and what must not matter."""
 
+import naive
 import numpy as np
+import oracle_cases as cases
 import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
+from rc_hpc.core.vocabulary import ENUMERATIONS, MERGE_RULES
 
-import naive
-import oracle_cases as cases
-from rc_hpc.constants import CENSUS_ZERO, NUMERICAL_ZERO
-from rc_hpc.errors import Status, StructureError
+from rc_hpc.core.constants import CENSUS_ZERO, NUMERICAL_ZERO
+from rc_hpc.core.errors import Status, StructureError
 from rc_hpc.geometry.cameras import rotation_from_direction
 from rc_hpc.geometry.protocol import Protocol, parse_subsets
-from rc_hpc.options import ENUMERATIONS, MERGE_RULES
 from rc_hpc.oracle import geometry
 from rc_hpc.oracle.geometry import GeometricOracle
 from rc_hpc.structures.synthetic import random_cell

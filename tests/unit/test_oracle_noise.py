@@ -4,11 +4,11 @@ import itertools
 
 import numpy as np
 import pytest
+from rc_hpc.oracle.cell import PackedCell
 
-from rc_hpc.errors import UsageError
+from rc_hpc.core.errors import UsageError
 from rc_hpc.geometry.pairs import least_squares_inverse, pair_frames
 from rc_hpc.geometry.protocol import Protocol, load_protocol
-from rc_hpc.oracle.census import PackedCell
 from rc_hpc.oracle.correspondence import correspond
 from rc_hpc.oracle.noise import (
     ESTIMATORS,

@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from rc_hpc.errors import RcError, UsageError
+from rc_hpc.core.errors import RcError, UsageError
 from rc_hpc.parallel import launch
 
 

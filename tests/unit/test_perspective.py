@@ -8,22 +8,23 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from oracle_cases import FROZEN, cells, decided
+from rc_hpc.kinds.census.options import CensusOptions
+from rc_hpc.kinds.common.statics import protocol_of
+from rc_hpc.kinds.frontier.options import FrontierOptions
+from rc_hpc.oracle.cell import tile
 from test_frontier import options_of, packed
 
-from rc_hpc.drivers.common import protocol_of
-from rc_hpc.errors import Status, StructureError, UsageError
+from rc_hpc.core.errors import Status, StructureError, UsageError
 from rc_hpc.geometry.cameras import kappa, pinhole_centre, rotation_from_direction
 from rc_hpc.geometry.pairs import pair_frames
 from rc_hpc.geometry.protocol import Protocol, load_protocol
 from rc_hpc.kernels.candidates import image_points, project
 from rc_hpc.kernels.perspective import project_pinhole
-from rc_hpc.options import CensusOptions
-from rc_hpc.oracle.census import CensusOracle, tile
-from rc_hpc.oracle.frontier import FrontierOracle
+from rc_hpc.kinds.census.oracle import CensusOracle
+from rc_hpc.kinds.frontier.oracle import FrontierOracle
 from rc_hpc.oracle.geometry import GeometricOracle
 from rc_hpc.oracle.noise import NoisyOracle
 from rc_hpc.structures.synthetic import random_crystal
-from rc_hpc.sweep_options import FrontierOptions
 
 
 def pinholes(distance, protocol=FROZEN, which=None):

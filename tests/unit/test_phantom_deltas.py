@@ -3,9 +3,9 @@
 import numpy as np
 from tables_cases import options_of, random_batch, write_census
 
-from rc_hpc.analysis.phantom_deltas import DELTAS, tally_deltas
-from rc_hpc.errors import Status
-from rc_hpc.store.tallies import count_census
+from rc_hpc.core.errors import Status
+from rc_hpc.kinds.census.counts import count_census
+from rc_hpc.kinds.census.phantom_deltas import DELTAS, tally_deltas
 from rc_hpc.tables import tables
 
 

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from rc_hpc.analysis import pixel_scores as scores
-from rc_hpc.models.votes import count_votes, winner
+from rc_hpc.answers.votes import count_votes, winner
+from rc_hpc.training import scores as scores
 
 
 def one_hot(codes, strength=1.0):

@@ -9,7 +9,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from oracle_cases import FACING, FROZEN, OFF_AXIS, cells, same_cells
 
-from rc_hpc.constants import CENSUS_ZERO, NUMERICAL_ZERO
+from rc_hpc.core.constants import CENSUS_ZERO, NUMERICAL_ZERO
 from rc_hpc.geometry.protocol import parse_subsets
 from rc_hpc.kernels.profile import union
 from rc_hpc.oracle.geometry import GeometricOracle

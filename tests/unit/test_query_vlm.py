@@ -16,17 +16,17 @@ import pytest
 import xarray
 from vlm_stub import Stub, chat, error, pictures_of
 
-from rc_hpc.constants import CRYSTAL_SYSTEMS
-from rc_hpc.drivers.vlm import key_of
-from rc_hpc.ladder import main as ladder
-from rc_hpc.models.predictions import read_predictions
-from rc_hpc.models.vlm.endpoints import OPENAI
+from rc_hpc.answers.file import read_answers
+from rc_hpc.answers.predictions import read_predictions
+from rc_hpc.core.constants import CRYSTAL_SYSTEMS
+from rc_hpc.ladder.__main__ import main as ladder
 from rc_hpc.pack import main as pack
 from rc_hpc.parallel.launch import child_environment
 from rc_hpc.query_vlm import main
 from rc_hpc.render import main as render
-from rc_hpc.store.answers import read_answers
 from rc_hpc.tables import main as print_tables
+from rc_hpc.vlm.endpoints import OPENAI
+from rc_hpc.vlm.query import key_of
 
 ROOT = Path(__file__).parents[2]
 KEY = "sk-very-secret-0123456789"

@@ -12,17 +12,18 @@ from ase.build import bulk
 from ase.data.colors import jmol_colors
 from ase.io import write
 from PIL import Image
+from rc_hpc.core.vocabulary import Renderer
+from rc_hpc.kinds.renders.schema import PICTURES
 
-from rc_hpc.constants import CRYSTAL_SYSTEMS
-from rc_hpc.drivers import pictures as pictures_driver
-from rc_hpc.drivers.commands import render_options
-from rc_hpc.errors import Status, UsageError
+from rc_hpc.core.constants import CRYSTAL_SYSTEMS
+from rc_hpc.core.errors import Status, UsageError
+from rc_hpc.engine import old_pictures as pictures_driver
+from rc_hpc.engine.commands import render_options
+from rc_hpc.engine.validate import validate
 from rc_hpc.pack import main as pack
 from rc_hpc.render import main, parser
 from rc_hpc.store.layout import read_rows
 from rc_hpc.store.reader import read_table
-from rc_hpc.store.schema import PICTURES, Renderer
-from rc_hpc.store.validate import validate
 
 VIEWS = ["axis_a", "axis_b", "axis_c", "body_diagonal", "oblique2"]
 QUICK = ["--size", "96", "--progress", "none", "-q"]

@@ -5,13 +5,13 @@ from dataclasses import replace
 
 import pytest
 
-from rc_hpc.analysis import splits
-from rc_hpc.analysis.splits import Candidate, Caps
-from rc_hpc.constants import CRYSTAL_SYSTEMS
-from rc_hpc.errors import RcError
+from rc_hpc.core.constants import CRYSTAL_SYSTEMS
+from rc_hpc.core.errors import RcError
 from rc_hpc.pack import main as pack
 from rc_hpc.split import main
-from rc_hpc.store.splits import read_part, read_split
+from rc_hpc.training import splits
+from rc_hpc.training.split_files import read_part, read_split
+from rc_hpc.training.splits import Candidate, Caps
 
 FORMULAS = {
     "NaCl": ("Na", "Cl"),
@@ -182,7 +182,7 @@ def test_requests_that_cannot_be_met(packed, tmp_path, capsys, more, said):
 
 @pytest.mark.data
 def test_the_released_split_does_not_leak(shared, capsys):
-    from rc_hpc.drivers.splitting import audit
+    from rc_hpc.training.splitting import audit
 
     folder = shared / "data" / "e3"
     tables, leakage = audit(folder, folder / "labels.json", (), ())

@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 from statsmodels.stats.contingency_tables import mcnemar
 from statsmodels.stats.multitest import multipletests
 
-from rc_hpc.analysis import family, statistics
+from rc_hpc.ladder import family
+from rc_hpc.stats import statistics
 
 #: P and P + S of the 14 scored models at both released ceilings (210 and 200).
 P = np.array([25, 50, 18, 11, 1, 16, 10, 44, 35, 47, 47, 63, 60, 64])

@@ -12,16 +12,18 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from rc_hpc.kinds.census.schema import CENSUS
+from rc_hpc.kinds.packed.schema import PACKED
 from store_cases import DIMS, SCHEMA_STATIC, batch_of, identity, keys_of, store
 
-from rc_hpc.errors import RcError, Status
+from rc_hpc.core.errors import RcError, Status
+from rc_hpc.engine.validate import validate
 from rc_hpc.store import layout
 from rc_hpc.store.content import content_hash, datasets
 from rc_hpc.store.duplicates import resolve_duplicates
 from rc_hpc.store.merge import merge
 from rc_hpc.store.parts import PartStore
-from rc_hpc.store.schema import CENSUS, PACKED, Column, Schema
-from rc_hpc.store.validate import validate
+from rc_hpc.store.schema import Column, Schema
 
 
 def merged(folder, batches, schema=PACKED, **more):

@@ -12,12 +12,12 @@ import time
 import h5py
 import numpy as np
 import pytest
+from rc_hpc.kinds.packed.schema import PACKED
 from store_cases import BOTH, batch_of, identity, keys_of, store
 
-from rc_hpc.errors import RcError
+from rc_hpc.core.errors import RcError
 from rc_hpc.store import files
 from rc_hpc.store.parts import PartStore, discard, parts_folder
-from rc_hpc.store.schema import PACKED
 
 
 def same(left, right):

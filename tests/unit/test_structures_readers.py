@@ -9,7 +9,7 @@ from functools import partial
 import numpy as np
 import pytest
 
-from rc_hpc.errors import Status, StructureError
+from rc_hpc.core.errors import Status, StructureError
 from rc_hpc.structures import readers
 from rc_hpc.structures.cif import read_cif
 from rc_hpc.structures.record import Item

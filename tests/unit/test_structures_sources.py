@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rc_hpc.errors import Status, StructureError, UsageError
+from rc_hpc.core.errors import Status, StructureError, UsageError
 from rc_hpc.structures.scan import cif_blocks, json_spans
 from rc_hpc.structures.sources import filter_ids, iter_items
 

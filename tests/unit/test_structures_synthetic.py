@@ -5,7 +5,7 @@ import itertools
 import numpy as np
 import pytest
 
-from rc_hpc.errors import UsageError
+from rc_hpc.core.errors import UsageError
 from rc_hpc.structures.sources import iter_items
 from rc_hpc.structures.synthetic import MIN_DISTANCE, _operations, random_cell, random_crystal
 

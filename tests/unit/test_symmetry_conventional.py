@@ -7,8 +7,8 @@ import pytest
 from pymatgen.core import Lattice, Structure
 from pymatgen.symmetry.analyzer import SpacegroupAnalyzer
 
-from rc_hpc.constants import CELL_SYMPREC
-from rc_hpc.errors import Status, StructureError
+from rc_hpc.core.constants import CELL_SYMPREC
+from rc_hpc.core.errors import Status, StructureError
 from rc_hpc.symmetry import conventional
 from rc_hpc.symmetry.conventional import conventional_cell
 

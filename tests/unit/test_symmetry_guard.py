@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import rc_hpc
-from rc_hpc.errors import Status, StructureError
+from rc_hpc.core.errors import Status, StructureError
 from rc_hpc.symmetry import recorder as recorder_module
 from rc_hpc.symmetry.guard import NULL_RECORDER, FlightRecorder, check_cell, crashed_ids
 from rc_hpc.symmetry.labels import label_cell

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import spglib
 
-from rc_hpc.constants import CRYSTAL_SYSTEMS
+from rc_hpc.core.constants import CRYSTAL_SYSTEMS
 from rc_hpc.symmetry import labels
 from rc_hpc.symmetry.labels import BRAVAIS_LATTICES, POINT_GROUPS, label, label_cell
 

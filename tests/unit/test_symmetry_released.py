@@ -8,7 +8,7 @@ import pytest
 from pymatgen.io.cif import CifParser
 from pymatgen.symmetry.analyzer import SpacegroupAnalyzer
 
-from rc_hpc.constants import CELL_SYMPREC, CRYSTAL_SYSTEMS
+from rc_hpc.core.constants import CELL_SYMPREC, CRYSTAL_SYSTEMS
 from rc_hpc.symmetry.conventional import conventional_cell
 from rc_hpc.symmetry.guard import check_cell, min_distances
 from rc_hpc.symmetry.labels import bravais, label_cell

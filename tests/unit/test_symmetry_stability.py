@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from rc_hpc.constants import SWEEP
+from rc_hpc.core.constants import SWEEP
 from rc_hpc.symmetry import stability
 from rc_hpc.symmetry.labels import label
 from rc_hpc.symmetry.stability import (

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from rc_hpc.errors import StructureError
+from rc_hpc.core.errors import StructureError
 from rc_hpc.symmetry.labels import label_cell
 from rc_hpc.symmetry.statistical import symmetrised
 

@@ -11,8 +11,8 @@ import pytest
 from pandas.testing import assert_frame_equal
 from tables_cases import options_of, random_batch, select, with_options, write_census
 
-from rc_hpc.errors import Exit, RcError, Status
-from rc_hpc.store.tallies import count_census
+from rc_hpc.core.errors import Exit, RcError, Status
+from rc_hpc.kinds.census.counts import count_census
 from rc_hpc.tables import NAMES, main, summary, tables
 
 OPTIONS = options_of(tiling=(2, 1, 1))

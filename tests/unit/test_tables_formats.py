@@ -4,8 +4,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from rc_hpc.errors import RcError
-from rc_hpc.report import Table, render, write
+from rc_hpc.core.errors import RcError
+from rc_hpc.report.tables import Table, render, write
 
 FRAME = pd.DataFrame(
     {

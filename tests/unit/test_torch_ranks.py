@@ -2,7 +2,7 @@
 
 import pytest
 
-from rc_hpc.errors import UsageError
+from rc_hpc.core.errors import UsageError
 from rc_hpc.parallel.torch_ranks import Place, place
 
 STEP = {

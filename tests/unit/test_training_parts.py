@@ -6,18 +6,18 @@ import types
 import numpy as np
 import pytest
 
-from rc_hpc.errors import RcError, UsageError
-from rc_hpc.models import networks
-from rc_hpc.models.examples import (
+from rc_hpc.core.errors import RcError, UsageError
+from rc_hpc.parallel.torch_ranks import Place, Ranks
+from rc_hpc.training import networks
+from rc_hpc.training.examples import (
     Examples,
     epoch_batches,
     prefetched,
     split_holdout,
     steps_per_epoch,
 )
-from rc_hpc.models.recipe import AUGMENTATIONS, REFUSED, Recipe, check_augmentations
-from rc_hpc.models.training import Control, train
-from rc_hpc.parallel.torch_ranks import Place, Ranks
+from rc_hpc.training.loop import Control, train
+from rc_hpc.training.recipe import AUGMENTATIONS, REFUSED, Recipe, check_augmentations
 
 missing = [
     name for name in ("torch", "torchvision", "timm") if importlib.util.find_spec(name) is None
@@ -129,7 +129,7 @@ def test_the_forward_pass_for_a_gpu_runs_on_tensors_without_data():
     from torch._subclasses.fake_tensor import FakeTensorMode
     from torch.nn import functional
 
-    from rc_hpc.models.training import _augmented, _autocast, _input, _statistics
+    from rc_hpc.training.loop import _augmented, _autocast, _input, _statistics
 
     if torch.version.cuda is None:
         pytest.skip("this torch is built without CUDA")

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rc_hpc.analysis.transplant import (
+from rc_hpc.ladder.transplant import (
     MATCHINGS,
     SCORES,
     TOLERANCE,

@@ -7,13 +7,13 @@ import pytest
 from vlm_cases import KEY, ask, outcomes, picture, questions
 from vlm_stub import Stub, chat, error, pictures_of
 
-from rc_hpc.errors import RcError
-from rc_hpc.models.vlm.client import Encoder, Patience, proxy_of
-from rc_hpc.models.vlm.endpoints import ANTHROPIC, OPENAI
-from rc_hpc.models.vlm.journal import Records
-from rc_hpc.models.vlm.pool import STRIKES, Terms
-from rc_hpc.models.vlm.questions import Question
-from rc_hpc.models.vlm.spend import Price
+from rc_hpc.core.errors import RcError
+from rc_hpc.vlm.client import Encoder, Patience, proxy_of
+from rc_hpc.vlm.endpoints import ANTHROPIC, OPENAI
+from rc_hpc.vlm.journal import Records
+from rc_hpc.vlm.pool import STRIKES, Terms
+from rc_hpc.vlm.questions import Question
+from rc_hpc.vlm.spend import Price
 
 
 def test_every_fault_is_survived_and_logged(tmp_path):

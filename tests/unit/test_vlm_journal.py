@@ -5,10 +5,10 @@ import json
 import os
 
 import pytest
+from rc_hpc.core.vocabulary import Outcome
 
-from rc_hpc.errors import RcError, UsageError
-from rc_hpc.models.vlm.endpoints import Outcome
-from rc_hpc.models.vlm.journal import Journal, Records, read_journal, set_aside
+from rc_hpc.core.errors import RcError, UsageError
+from rc_hpc.vlm.journal import Journal, Records, read_journal, set_aside
 
 RUN = {"model": "m", "temperature": 0.7}
 

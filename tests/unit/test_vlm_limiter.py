@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from rc_hpc.models.vlm.limiter import Budget, Limiter
+from rc_hpc.vlm.limiter import Budget, Limiter
 
 
 class Clock:

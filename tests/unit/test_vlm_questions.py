@@ -8,15 +8,15 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from rc_hpc.core.vocabulary import Outcome
 
-from rc_hpc.drivers.vlm_inputs import open_inputs, read_records
-from rc_hpc.errors import RcError, UsageError
-from rc_hpc.models.extractions import atom_lines, read_extractions
-from rc_hpc.models.parsers import PARSERS
-from rc_hpc.models.predictions import ARMS
-from rc_hpc.models.vlm.endpoints import Outcome
-from rc_hpc.models.vlm.prompts import _texts, prompt
-from rc_hpc.models.vlm.questions import (
+from rc_hpc.answers.extractions import atom_lines, read_extractions
+from rc_hpc.answers.parsers import PARSERS
+from rc_hpc.answers.predictions import ARMS
+from rc_hpc.core.errors import RcError, UsageError
+from rc_hpc.vlm.inputs import open_inputs, read_records
+from rc_hpc.vlm.prompts import _texts, prompt
+from rc_hpc.vlm.questions import (
     Picture,
     Question,
     geometry_text,
@@ -25,7 +25,7 @@ from rc_hpc.models.vlm.questions import (
     scattered,
     wrapped,
 )
-from rc_hpc.models.vlm.scoring import Arm, Row, Sample, emitted
+from rc_hpc.vlm.scoring import Arm, Row, Sample, emitted
 
 
 def test_keys_tell_apart_all_that_matters_and_nothing_else(tmp_path):

@@ -1,0 +1,82 @@
+"""Every name that is stored: enums of the files, and the words that options take."""
+
+from __future__ import annotations
+
+from enum import IntEnum
+
+ENUMERATIONS = ("all-pairs", "anchor")
+
+MERGE_RULES = ("dominance", "best-residual", "least-squares", "mean", "first")
+
+QUARANTINE_POLICIES = ("mark", "keep", "drop")
+
+TRUTHS = ("stored", "conventional")
+
+
+#: Noise: how the tolerance delta follows from sigma; `record` is the released experiment as a whole.
+NOISE_RULES = ("common", "paper", "record")
+
+#: Noise: which centroids an atom's position is estimated from.
+ESTIMATORS = ("all-views", "best-pair", "anchor-pair")
+
+#: Noise: how the symmetry of the noisy cell is found; `true-error` sets symprec from the truth, as the record did.
+LABELLERS = ("statistical", "distance", "true-error")
+
+#: Rule, estimator, merge and labeller of the released noise experiment.
+RECORDED_READING = ("record", "anchor-pair", "first", "true-error")
+
+
+class Side(IntEnum):
+    """Part that a structure plays in a design."""
+
+    unused = 0
+    training = 1
+    searched = 2
+    held_out = 3
+
+
+class System(IntEnum):
+    """Crystal system as stored; 0 where there is no label."""
+
+    none = 0
+    triclinic = 1
+    monoclinic = 2
+    orthorhombic = 3
+    tetragonal = 4
+    trigonal = 5
+    hexagonal = 6
+    cubic = 7
+
+
+class LabelStatus(IntEnum):
+    """How the label of one reconstruction came about."""
+
+    labelled = 0
+    no_atoms = 1
+    failed = 2
+    not_done = 3
+
+
+class ProfileKind(IntEnum):
+    """Which phantoms an interval of the delta profile is about."""
+
+    acceptance = 0
+    definition7 = 1
+
+
+class Renderer(IntEnum):
+    """What drew a picture."""
+
+    fast = 0
+    ase = 1
+
+
+class Outcome(IntEnum):
+    """What became of a sample; stored as an HDF5 enum. Codes are never renumbered."""
+
+    answered = 0
+    refused = 1
+    empty_by_length = 2  # the budget of tokens ended before any visible text
+    request_error = 3  # the endpoint rejects this request for good
+    gave_up = 4  # every attempt failed
+    not_asked = 5  # nothing to ask about

@@ -1,0 +1,430 @@
+"""Ceilings of a census: counts that add up over blocks of structures, and frames made of them.
+
+Columns of the frames named ``*_count`` count successes among the `n` of their row;
+``*_low95`` and ``*_high95`` are Wilson limits; a trailing ``_angstrom`` is the unit. What
+does not exist (no full protocol, say) is left out, what does not apply is missing.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from rc_hpc.core.constants import CRYSTAL_SYSTEMS
+from rc_hpc.kinds.common.subsets import GRANULARITIES, Subsets
+from rc_hpc.stats.intervals import wilson
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+#: Codes of a label of any granularity: 0 is none, space-group numbers need the most.
+N_CODES = 231
+
+#: Columns that `tally` needs, one value per structure.
+STRUCTURE_COLUMNS = ("n_atoms", *GRANULARITIES, *(f"{name}_conventional" for name in GRANULARITIES))
+#: Columns that `tally` needs, one value per structure and subset.
+CELL_COLUMNS = (
+    "n_recovered",
+    "n_phantoms",
+    "n_phantoms_exact",
+    "point_error",
+    "atom_error",
+    "certified",
+    "labelled",
+    *(f"correct_{name}" for name in GRANULARITIES),
+)
+_LARGEST = ("point_error", "atom_error")
+_TEXT = (
+    "structures",
+    "quantity",
+    "subset",
+    "label",
+    "crystal_system",
+    "status",
+    "example_id",
+    "example_message",
+)
+
+
+@dataclass(frozen=True)
+class Tally:
+    """Counts over some structures and K subsets; the tallies of two disjoint sets add up.
+
+    Attributes
+    ----------
+    n : () int64
+        Structures.
+    by_system : (8,) int64
+        Structures by the code of their true crystal system.
+    same : (4,) int64
+        Structures whose stored and conventional cells have one label, by granularity.
+    truths : (4, 231) int64
+        Structures by the code of their true label.
+    atoms : () int64
+        Atoms of the drawn cells.
+    correct : (4, K) int64
+        Structures whose reconstruction has the true label, by granularity.
+    correct_by_system : (8, K) int64
+        The same for the crystal system, by the true one.
+    certified, labelled, recovered, phantoms, phantoms_exact : (K,) int64
+        Sums of the columns of these names.
+    with_phantoms, with_phantoms_exact : (K,) int64
+        Structures that have any.
+    point_error, atom_error : (K,) float64
+        Largest values, Å; NaN where there is none.
+    """
+
+    n: np.ndarray
+    by_system: np.ndarray
+    same: np.ndarray
+    truths: np.ndarray
+    atoms: np.ndarray
+    correct: np.ndarray
+    correct_by_system: np.ndarray
+    certified: np.ndarray
+    labelled: np.ndarray
+    recovered: np.ndarray
+    phantoms: np.ndarray
+    phantoms_exact: np.ndarray
+    with_phantoms: np.ndarray
+    with_phantoms_exact: np.ndarray
+    point_error: np.ndarray
+    atom_error: np.ndarray
+
+    def __add__(self, other: Tally) -> Tally:
+        joined = {}
+        for field in fields(self):
+            ufunc = np.fmax if field.name in _LARGEST else np.add
+            joined[field.name] = ufunc(getattr(self, field.name), getattr(other, field.name))
+        return Tally(**joined)
+
+
+def tally(rows: dict[str, np.ndarray], truth: str, tiling: int = 1) -> Tally:
+    """Tally of a block of computed structures.
+
+    Parameters
+    ----------
+    rows
+        `STRUCTURE_COLUMNS` (n,) and `CELL_COLUMNS` (n, K), any n from 0 on.
+    truth
+        `stored` or `conventional`: the cell whose label is true.
+    tiling
+        Conventional cells in the drawn cell.
+    """
+    suffix = {"stored": "", "conventional": "_conventional"}[truth]
+    true = {name: rows[name + suffix].astype(np.int64) for name in GRANULARITIES}
+    system, right = true["crystal_system"], rows["correct_crystal_system"]
+    n_systems = len(CRYSTAL_SYSTEMS) + 1
+
+    def total(name):
+        return rows[name].sum(axis=0, dtype=np.int64)
+
+    return Tally(
+        n=np.int64(len(system)),
+        by_system=np.bincount(system, minlength=n_systems),
+        same=np.array(
+            [
+                np.count_nonzero((rows[name] != 0) & (rows[name] == rows[f"{name}_conventional"]))
+                for name in GRANULARITIES
+            ]
+        ),
+        truths=np.array([np.bincount(codes, minlength=N_CODES) for codes in true.values()]),
+        atoms=total("n_atoms") * tiling,
+        correct=np.array([total(f"correct_{name}") for name in GRANULARITIES]),
+        correct_by_system=np.array(
+            [right[system == code].sum(axis=0, dtype=np.int64) for code in range(n_systems)]
+        ),
+        certified=total("certified"),
+        labelled=total("labelled"),
+        recovered=total("n_recovered"),
+        phantoms=total("n_phantoms"),
+        phantoms_exact=total("n_phantoms_exact"),
+        with_phantoms=np.count_nonzero(rows["n_phantoms"], axis=0),
+        with_phantoms_exact=np.count_nonzero(rows["n_phantoms_exact"], axis=0),
+        **{name: np.fmax.reduce(rows[name], axis=0, initial=np.nan) for name in _LARGEST},
+    )
+
+
+def reference(
+    sets: dict[str, Tally],
+    subsets: Subsets,
+    n_rows: int,
+    n_quarantined: int,
+    n_labelled: int,
+    reading: str = "R1",
+) -> pd.DataFrame:
+    """The model-free reference, one row per set of structures and quantity.
+
+    Parameters
+    ----------
+    sets
+        Tallies by the name of their set of structures.
+    n_rows
+        Rows of the file.
+    n_quarantined, n_labelled
+        Quarantined structures, and those among which they were looked for.
+    reading
+        What the ceiling is called: `R1`, or with the delta it was read at.
+
+    Returns
+    -------
+    DataFrame
+        `fraction` of a row over several subsets is their mean, and `subset_min` and
+        `subset_max` are their extremes; then there is no Wilson interval, because the
+        subsets of one structure are not independent.
+    """
+    records = []
+    for name, t in sets.items():
+        records.append({"quantity": "structures, of all rows", "count": t.n, "n": n_rows})
+        records.append(
+            {"quantity": "quarantined, of all labelled", "count": n_quarantined, "n": n_labelled}
+        )
+        records.append({"quantity": "R0", **_share(t.same[0], t.n)})
+        for size, chosen in subsets.by_size().items():
+            what = (
+                f"{reading}, full protocol"
+                if subsets.full in chosen
+                else f"{reading}, subsets of {size} views"
+            )
+            records.append(
+                {
+                    "quantity": what,
+                    "views": size,
+                    "subsets": len(chosen),
+                    **_over(t.correct[0], chosen, t.n),
+                }
+            )
+        if (full := subsets.full) is not None:
+            views = {"views": subsets.sizes[full], "subsets": 1}
+            records.append(
+                {"quantity": "certified, full protocol", **views, **_share(t.certified[full], t.n)}
+            )
+            records.append(
+                {
+                    "quantity": "largest atom error, full protocol",
+                    **views,
+                    "length_angstrom": t.atom_error[full],
+                }
+            )
+            records.append(
+                {
+                    "quantity": "largest point error, full protocol",
+                    **views,
+                    "length_angstrom": t.point_error[full],
+                }
+            )
+        for record in records:
+            record.setdefault("structures", name)
+    return _frame(
+        records,
+        [
+            "structures",
+            "quantity",
+            "views",
+            "subsets",
+            "count",
+            "n",
+            "fraction",
+            "low95",
+            "high95",
+            "subset_min",
+            "subset_max",
+            "length_angstrom",
+        ],
+        integers=("views", "subsets", "count", "n"),
+    )
+
+
+def by_subset(sets: dict[str, Tally], subsets: Subsets) -> pd.DataFrame:
+    """One row per set of structures and subset, in the order of the file.
+
+    `phantoms` are totals over the structures (by acceptance, and by Definition 7),
+    `mean_excess` is the mean of recovered less drawn atoms, `unlabelled` counts the
+    reconstructions without a label, which are never correct.
+    """
+    records = []
+    for name, t in sets.items():
+        for k, subset in enumerate(subsets.names):
+            records.append(
+                {
+                    "structures": name,
+                    "subset": subset,
+                    "views": subsets.sizes[k],
+                    "kappa": subsets.kappas[k],
+                    "n": t.n,
+                    "with_phantoms": t.with_phantoms[k],
+                    "phantoms": t.phantoms[k],
+                    "mean_phantoms": _ratio(t.phantoms[k], t.n),
+                    "with_exact_phantoms": t.with_phantoms_exact[k],
+                    "exact_phantoms": t.phantoms_exact[k],
+                    "mean_exact_phantoms": _ratio(t.phantoms_exact[k], t.n),
+                    "mean_excess": _ratio(t.recovered[k] - t.atoms, t.n),
+                    "unlabelled": t.n - t.labelled[k],
+                    **_named("R1", _share(t.correct[0, k], t.n)),
+                }
+            )
+    return _frame(
+        records,
+        [
+            "structures",
+            "subset",
+            "views",
+            "kappa",
+            "n",
+            "with_phantoms",
+            "phantoms",
+            "mean_phantoms",
+            "with_exact_phantoms",
+            "exact_phantoms",
+            "mean_exact_phantoms",
+            "mean_excess",
+            "unlabelled",
+            "R1_count",
+            "R1",
+            "R1_low95",
+            "R1_high95",
+        ],
+        integers=(
+            "views",
+            "n",
+            "with_phantoms",
+            "phantoms",
+            "with_exact_phantoms",
+            "exact_phantoms",
+            "unlabelled",
+            "R1_count",
+        ),
+    )
+
+
+def by_granularity(sets: dict[str, Tally], subsets: Subsets) -> pd.DataFrame:
+    """One row per set of structures and granularity of the label, coarse to fine.
+
+    `classes` is the number of different true labels; ``R1_mean_S_views`` the mean over the
+    subsets of S views.
+    """
+    records = []
+    for name, t in sets.items():
+        for g, granularity in enumerate(GRANULARITIES):
+            records.append(
+                {
+                    "structures": name,
+                    "label": granularity.replace("_", " "),
+                    "n": t.n,
+                    "classes": np.count_nonzero(t.truths[g, 1:]),
+                    **_named("R0", _share(t.same[g], t.n)),
+                    **_ceilings(t.correct[g], t.n, subsets),
+                }
+            )
+    return _frame(
+        records,
+        [
+            "structures",
+            "label",
+            "n",
+            "classes",
+            "R0_count",
+            "R0",
+            "R0_low95",
+            "R0_high95",
+            *_ceiling_columns(subsets),
+        ],
+        integers=("n", "classes", "R0_count", "R1_count"),
+    )
+
+
+def by_system(sets: dict[str, Tally], subsets: Subsets) -> pd.DataFrame:
+    """R1 of the crystal system, one row per set of structures and true crystal system."""
+    records = []
+    for name, t in sets.items():
+        for code, system in enumerate(CRYSTAL_SYSTEMS, 1):
+            n = t.by_system[code]
+            records.append(
+                {
+                    "structures": name,
+                    "crystal_system": system,
+                    "n": n,
+                    **_ceilings(t.correct_by_system[code], n, subsets),
+                }
+            )
+    return _frame(
+        records,
+        ["structures", "crystal_system", "n", *_ceiling_columns(subsets)],
+        integers=("n", "R1_count"),
+    )
+
+
+def by_status(counts: dict[str, tuple[int, str, str]]) -> pd.DataFrame:
+    """One row per status: rows that have it, and the id and message of one of them."""
+    records = [
+        dict(zip(("status", "rows", "example_id", "example_message"), (name, *rest), strict=True))
+        for name, rest in counts.items()
+    ]
+    return _frame(records, ["status", "rows", "example_id", "example_message"], integers=("rows",))
+
+
+def _ceilings(correct, n, subsets: Subsets) -> dict:
+    means = {
+        f"R1_mean_{size}_views": _over(correct, chosen, n)["fraction"]
+        for size, chosen in subsets.by_size().items()
+        if subsets.full not in chosen
+    }
+    return means if subsets.full is None else means | _named("R1", _share(correct[subsets.full], n))
+
+
+def _ceiling_columns(subsets: Subsets) -> list[str]:
+    means = [
+        f"R1_mean_{size}_views"
+        for size, chosen in subsets.by_size().items()
+        if subsets.full not in chosen
+    ]
+    return means if subsets.full is None else [*means, "R1_count", "R1", "R1_low95", "R1_high95"]
+
+
+def _ratio(count, n) -> float:
+    return int(count) / int(n) if n else float("nan")
+
+
+def _share(count, n) -> dict:
+    low, high = wilson(int(count), int(n))
+    return {"count": count, "n": n, "fraction": _ratio(count, n), "low95": low, "high95": high}
+
+
+def _over(correct, chosen, n) -> dict:
+    """Share over the cells of several subsets: its mean and extremes; of a single one as `_share`."""
+    if len(chosen) == 1:
+        return _share(correct[chosen[0]], n)
+    each = correct[chosen]
+    count, cells = each.sum(), n * len(chosen)
+    return {
+        "count": count,
+        "n": cells,
+        "fraction": _ratio(count, cells),
+        "subset_min": _ratio(each.min(), n),
+        "subset_max": _ratio(each.max(), n),
+    }
+
+
+def _named(prefix: str, share: dict) -> dict:
+    names = {
+        "count": f"{prefix}_count",
+        "fraction": prefix,
+        "low95": f"{prefix}_low95",
+        "high95": f"{prefix}_high95",
+    }
+    return {names[key]: value for key, value in share.items() if key in names}
+
+
+def _frame(records: list[dict], columns: list[str], integers: tuple[str, ...]) -> pd.DataFrame:
+    """Frame with nullable integers, so that a missing count is not a float."""
+    import pandas as pd
+
+    frame = pd.DataFrame.from_records(records, columns=columns)
+    for name in columns:
+        if name in integers:
+            frame[name] = frame[name].astype("Int64")
+        elif name not in _TEXT:
+            frame[name] = frame[name].astype("float64")
+    return frame

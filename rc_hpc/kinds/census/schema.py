@@ -1,0 +1,158 @@
+"""Columns of a census file."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from rc_hpc.core.vocabulary import LabelStatus, System
+from rc_hpc.kinds.packed.schema import STRUCTURES
+from rc_hpc.store.schema import Column, Schema
+
+_CELL = ("subset",)
+
+
+CELLS = (
+    Column("cells/n_recovered", "i4", "1", "Atoms of the reconstruction.", _CELL, -1),
+    Column(
+        "cells/n_phantoms",
+        "i4",
+        "1",
+        "Distinct accepted points farther than delta from every atom of their species (phantoms by acceptance).",
+        _CELL,
+        -1,
+    ),
+    Column(
+        "cells/n_phantoms_exact",
+        "i4",
+        "1",
+        "Distinct such points at which two rays meet exactly (phantoms by Definition 7).",
+        _CELL,
+        -1,
+    ),
+    Column(
+        "cells/phantom_delta",
+        "f8",
+        "angstrom",
+        "Smallest delta at which a phantom by acceptance exists; inf: none up to structures/delta_max.",
+        _CELL,
+        np.nan,
+    ),
+    Column(
+        "cells/phantom_delta_exact",
+        "f8",
+        "angstrom",
+        "Smallest delta at which a phantom by Definition 7 exists; inf: none up to structures/delta_max.",
+        _CELL,
+        np.nan,
+    ),
+    Column(
+        "cells/point_error",
+        "f8",
+        "angstrom",
+        "Largest distance from a reconstructed atom to the nearest true atom of its species.",
+        _CELL,
+        np.nan,
+    ),
+    Column(
+        "cells/atom_error",
+        "f8",
+        "angstrom",
+        "Largest distance from a true atom to the nearest reconstructed atom of its species.",
+        _CELL,
+        np.nan,
+    ),
+    Column(
+        "cells/certified",
+        "?",
+        "1",
+        "No phantom by acceptance at delta, independent views, and atoms of one species more than 2 delta apart: the theorem applies.",
+        _CELL,
+        False,
+    ),
+    Column(
+        "cells/reconstruction",
+        "i4",
+        "1",
+        "Number of the reconstruction among the structure's distinct ones; 0 is the true cell.",
+        _CELL,
+        -1,
+    ),
+    Column(
+        "cells/label_status",
+        LabelStatus,
+        "1",
+        "How the label came about.",
+        _CELL,
+        LabelStatus.not_done,
+    ),
+    Column(
+        "cells/space_group",
+        "i2",
+        "1",
+        "Space-group number of the reconstruction; 0 is none.",
+        _CELL,
+    ),
+    Column("cells/crystal_system", System, "1", "Crystal system of the reconstruction.", _CELL),
+    Column(
+        "cells/correct_crystal_system",
+        "?",
+        "1",
+        "Crystal system equals the true one.",
+        _CELL,
+        False,
+    ),
+    Column("cells/correct_bravais", "?", "1", "Bravais lattice equals the true one.", _CELL, False),
+    Column("cells/correct_point_group", "?", "1", "Point group equals the true one.", _CELL, False),
+    Column("cells/correct_space_group", "?", "1", "Space group equals the true one.", _CELL, False),
+)
+
+CENSUS_STRUCTURES = (
+    Column(
+        "structures/delta_max",
+        "f8",
+        "angstrom",
+        "Largest delta up to which this structure's phantom profile was followed.",
+        fill=np.nan,
+    ),
+    Column(
+        "structures/n_candidates",
+        "i8",
+        "1",
+        "Candidates enumerated over all independent pairs up to delta_max.",
+    ),
+    Column("structures/n_reconstructions", "i4", "1", "Distinct reconstructions over the subsets."),
+)
+
+PHANTOMS = (
+    Column("structure", "i8", "1", "Row of /structures."),
+    Column("number", "u1", "1", "Atomic number."),
+    Column("position", "f8", "angstrom", "Position in the conventional cell's frame.", ("xyz",)),
+    Column(
+        "view_a",
+        "u1",
+        "1",
+        "First view of the pair whose rays meet there: index into /protocol/view.",
+    ),
+    Column("view_b", "u1", "1", "Second view of the pair."),
+    Column("gap", "f8", "angstrom", "Distance between the two rays."),
+    Column(
+        "residual",
+        "f8",
+        "angstrom",
+        "Distance to the nearest image point of the species in each view; inf beyond structures/delta_max.",
+        ("view",),
+    ),
+    Column(
+        "distance",
+        "f8",
+        "angstrom",
+        "Distance to the nearest true atom of the species: a phantom for every delta from max(gap, residuals) up to, not including, this.",
+    ),
+)
+
+CENSUS = Schema(
+    "census",
+    "Model-free render ceilings: what the cameras determine of each structure, for every subset of them.",
+    (*STRUCTURES, *CENSUS_STRUCTURES, *CELLS),
+    {"phantoms": PHANTOMS},
+)

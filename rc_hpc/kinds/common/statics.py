@@ -1,0 +1,127 @@
+"""Datasets of a file that belong to no structure."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from rc_hpc.core.constants import SWEEP
+from rc_hpc.geometry.pairs import subset_masks
+from rc_hpc.geometry.protocol import Protocol
+from rc_hpc.symmetry.labels import BRAVAIS_LATTICES, POINT_GROUPS
+
+
+def vocabulary() -> dict:
+    """Static datasets that decode the stored label codes."""
+    return {
+        "vocabulary/bravais": (
+            ["", *BRAVAIS_LATTICES],
+            "1",
+            "Bravais lattice by stored code; trigonal lattices are filed under h.",
+            ("bravais_code",),
+        ),
+        "vocabulary/point_group": (
+            ["", *POINT_GROUPS],
+            "1",
+            "Crystallographic point group by stored code.",
+            ("point_group_code",),
+        ),
+        "settings/sweep": (
+            np.array(SWEEP),
+            "angstrom, degree",
+            "symprec and angle tolerance of each setting of the tolerance sweep.",
+            ("setting", "tolerance"),
+        ),
+    }
+
+
+def protocol_of(identity: dict) -> Protocol:
+    """The protocol that options hold as `Protocol.identity` and its name."""
+    return Protocol.from_identity(identity["name"], identity)
+
+
+def protocol_datasets(protocol: Protocol) -> dict:
+    """Static datasets that say which cameras a file is about."""
+    found = {
+        "protocol/view": (protocol.views, "1", "Name of each camera.", ("view",)),
+        "protocol/rotation": (
+            protocol.rotations,
+            "1",
+            "Rotation of each camera: screen x, y and depth are columns of position @ rotation.",
+            ("view", "xyz", "screen"),
+        ),
+        "protocol/direction": (
+            protocol.directions,
+            "1",
+            "View direction of each camera, towards the viewer.",
+            ("view", "xyz"),
+        ),
+        "protocol/tiling": (
+            np.array(protocol.tiling),
+            "1",
+            "Repetitions of the conventional cell along its axes.",
+            ("axis",),
+        ),
+    }
+    if protocol.pinhole.any():
+        kinds = np.where(protocol.pinhole, "pinhole", "orthographic").tolist()
+        found["protocol/projection"] = (
+            kinds,
+            "1",
+            "Orthographic, or a pinhole at /protocol/centre; a file without this is all orthographic.",
+            ("view",),
+        )
+        found["protocol/centre"] = (
+            protocol.centres,
+            "angstrom",
+            "Where a pinhole camera is in the cell's frame: (position - centre) @ rotation, divided by minus its third column, is its picture. NaN: orthographic.",
+            ("view", "xyz"),
+        )
+    return found
+
+
+def subset_dims(options) -> dict[str, int]:
+    """Lengths of the dimensions that every result over view subsets has."""
+    return {"setting": len(SWEEP), "subset": len(options.subsets)}
+
+
+def subset_statics(options: dict) -> dict:
+    """Datasets of a file over view subsets that belong to no structure, from the options it was made with."""
+    protocol = protocol_of(options["protocol"])
+    subsets = [tuple(subset) for subset in options["subsets"]]
+    kappas = protocol.kappas()
+    return {
+        **vocabulary(),
+        **protocol_datasets(protocol),
+        "subsets/mask": (
+            subset_masks(subsets),
+            "1",
+            "Cameras of the subset: bit v stands for /protocol/view[v].",
+            ("subset",),
+        ),
+        "subsets/name": (
+            ["+".join(protocol.views[v] for v in subset) for subset in subsets],
+            "1",
+            "Names of the subset's cameras.",
+            ("subset",),
+        ),
+        "subsets/size": (
+            np.array([len(subset) for subset in subsets]),
+            "1",
+            "Number of cameras.",
+            ("subset",),
+        ),
+        "subsets/kappa": (
+            np.array(
+                [
+                    max(
+                        (k for pair, k in kappas.items() if set(pair) <= set(subset)),
+                        default=np.inf,
+                    )
+                    for subset in subsets
+                ]
+            ),
+            "1",
+            "Largest conditioning number kappa among the subset's independent camera pairs; inf where it has none.",
+            ("subset",),
+        ),
+    }

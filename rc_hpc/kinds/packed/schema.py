@@ -1,0 +1,171 @@
+"""Columns of a packed file, with which those of every kind begin."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from rc_hpc.core.errors import Status
+from rc_hpc.core.vocabulary import System
+from rc_hpc.store.schema import TEXT, Column, Schema
+
+
+def _label_columns(which: str, suffix: str) -> tuple[Column, ...]:
+    return (
+        Column(
+            f"structures/space_group{suffix}",
+            "i2",
+            "1",
+            f"Space-group number of the {which} cell at (tau, angle tolerance); 0 where spglib gave none.",
+        ),
+        Column(
+            f"structures/crystal_system{suffix}",
+            System,
+            "1",
+            f"Crystal system of the {which} cell.",
+        ),
+        Column(
+            f"structures/bravais{suffix}",
+            "i1",
+            "1",
+            f"Bravais lattice of the {which} cell: index into /vocabulary/bravais, 0 is none.",
+        ),
+        Column(
+            f"structures/point_group{suffix}",
+            "i1",
+            "1",
+            f"Crystallographic point group of the {which} cell: index into /vocabulary/point_group, 0 is none.",
+        ),
+    )
+
+
+STRUCTURES = (
+    Column(
+        "structures/id", TEXT, "1", "Identifier of the structure, as the source gives it.", fill=""
+    ),
+    Column(
+        "structures/duplicate",
+        "i4",
+        "1",
+        "0 for the row that owns the id; 1, 2, ... for later rows with the same id, which a census does not compute.",
+    ),
+    Column("structures/source", TEXT, "1", "File or collection it was read from.", fill=""),
+    Column("structures/reader", TEXT, "1", "Program and version that read it.", fill=""),
+    Column("structures/sha256", TEXT, "1", "SHA-256 of the bytes it was read from.", fill=""),
+    Column(
+        "structures/status",
+        Status,
+        "1",
+        "Outcome of reading, checking, labelling and reconstructing.",
+    ),
+    Column(
+        "structures/message",
+        TEXT,
+        "1",
+        "What went wrong and what to do; empty where nothing did.",
+        fill="",
+    ),
+    Column(
+        "structures/formula",
+        TEXT,
+        "1",
+        "Reduced chemical formula, elements by electronegativity.",
+        fill="",
+    ),
+    Column("structures/n_atoms_stored", "i4", "1", "Atoms in the cell as read."),
+    Column("structures/n_atoms", "i4", "1", "Atoms in the conventional cell."),
+    Column(
+        "structures/lattice_stored",
+        "f8",
+        "angstrom",
+        "Lattice vectors (rows) of the cell as read.",
+        ("vector", "xyz"),
+        np.nan,
+    ),
+    Column(
+        "structures/lattice",
+        "f8",
+        "angstrom",
+        "Lattice vectors (rows) of the conventional standard cell.",
+        ("vector", "xyz"),
+        np.nan,
+    ),
+    Column(
+        "structures/source_space_group",
+        "i2",
+        "1",
+        "Space-group number claimed by the source; 0 where it claims none.",
+    ),
+    *_label_columns("stored", ""),
+    *_label_columns("conventional", "_conventional"),
+    Column(
+        "structures/sweep",
+        "i2",
+        "1",
+        "Space-group number of the stored cell at the settings of /settings/sweep; 0 where spglib gave none.",
+        ("setting",),
+    ),
+    Column(
+        "structures/neighbourhood_stable",
+        "?",
+        "1",
+        "One space group over the production neighbourhood of tolerances.",
+        fill=False,
+    ),
+    Column(
+        "structures/flipped",
+        "?",
+        "1",
+        "More than one space group over the whole sweep.",
+        fill=False,
+    ),
+    Column(
+        "structures/quarantine",
+        "u1",
+        "1",
+        "Bit 0: unstable in the neighbourhood; bit 1: the source claims another space group. 0 is kept.",
+    ),
+    Column(
+        "structures/min_distance",
+        "f8",
+        "angstrom",
+        "Smallest distance between two atoms of the conventional cell, periodic.",
+        fill=np.nan,
+    ),
+    Column(
+        "structures/min_same_species",
+        "f8",
+        "angstrom",
+        "Smallest distance between two atoms of one species within the drawn cell; inf where no species occurs twice.",
+        fill=np.nan,
+    ),
+    Column(
+        "structures/min_same_species_periodic", "f8", "angstrom", "The same, periodic.", fill=np.nan
+    ),
+)
+
+ATOMS = (
+    Column("structure", "i8", "1", "Row of /structures."),
+    Column("number", "u1", "1", "Atomic number."),
+)
+
+PACKED = Schema(
+    "packed",
+    "Crystal structures with conventional cells, symmetry labels and tolerance sweep, one row each.",
+    STRUCTURES,
+    {
+        "stored_atoms": (
+            *ATOMS,
+            Column("frac", "f8", "1", "Fractional coordinates as read.", ("vector",)),
+        ),
+        "atoms": (
+            *ATOMS,
+            Column(
+                "position",
+                "f8",
+                "angstrom",
+                "Cartesian position in the conventional cell's frame.",
+                ("xyz",),
+            ),
+        ),
+    },
+)

@@ -1,0 +1,312 @@
+"""The tables of the ladder, its statistics and its controls."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from rc_hpc.answers.votes import TIE_RULES
+from rc_hpc.core.constants import CRYSTAL_SYSTEMS
+from rc_hpc.core.errors import UsageError
+from rc_hpc.ladder import contrasts, family
+from rc_hpc.ladder import rungs as ladder
+from rc_hpc.ladder.evidence import PER_SAMPLE, Evidence, Missing
+from rc_hpc.stats import statistics
+from rc_hpc.stats.frames import frame_of
+from rc_hpc.stats.intervals import wilson
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+#: Render convention that the others are compared with.
+FROZEN = "C1_frozen"
+
+
+def _files(e: Evidence):
+    records = []
+    for file in e.files:
+        losses = file.losses
+        records.append(
+            {
+                "file": Path(file.source).name,
+                "arm": file.kind,
+                "cell": file.cell,
+                "model": file.model,
+                "K": file.k,
+                "correct_count": file.n_correct,
+                "n": losses.n,
+                "api_error_rate": losses.api_error_rate,
+                "unanswered_rate": losses.unanswered_rate,
+                "lost_sample_rate": losses.lost_sample_rate,
+                "unscored": e.unscored(file),
+            }
+        )
+    columns = (
+        "file",
+        "arm",
+        "cell",
+        "model",
+        "K",
+        "correct_count",
+        "n",
+        "api_error_rate",
+        "unanswered_rate",
+        "lost_sample_rate",
+        "unscored",
+    )
+    return (
+        "Prediction files, recounted from their rows; a rate above 0.05 leaves a row unscored",
+        frame_of(records, columns, ("K", "correct_count", "n")),
+    )
+
+
+def _leaderboard(e: Evidence):
+    records = []
+    for model, file in e.of("pixels").items():
+        low, high = wilson(file.n_correct, file.losses.n)
+        records.append(
+            {
+                "model": model,
+                "R4_count": file.n_correct,
+                "n": file.losses.n,
+                "R4": file.n_correct / file.losses.n,
+                "R4_low95": low,
+                "R4_high95": high,
+                "unscored": e.unscored(file),
+            }
+        )
+    if not records:
+        raise Missing("needs pixel files")
+    frame = frame_of(
+        records,
+        ("model", "R4_count", "n", "R4", "R4_low95", "R4_high95", "unscored"),
+        ("R4_count", "n"),
+    )
+    what = f"Every model on pictures; chance is 1/{len(CRYSTAL_SYSTEMS)}; released vote, first label on ties"
+    return what, frame.sort_values("R4_count", ascending=False, kind="stable", ignore_index=True)
+
+
+def _per_cell(e: Evidence, make: Callable[[str], pd.DataFrame]) -> pd.DataFrame:
+    import pandas as pd
+
+    if not e.r3_cells():
+        raise Missing("needs coordinate files")
+    frames = {cell: make(cell) for cell in e.r3_cells()}
+    return pd.concat(
+        [frame.assign(R3_cell=cell)[["R3_cell", *frame]] for cell, frame in frames.items()],
+        ignore_index=True,
+    )
+
+
+def _conditions(e: Evidence) -> str:
+    ceilings = ", ".join(f"{name} {int(np.sum(found))}" for name, found in e.ceilings.items())
+    what = f"ceilings {ceilings} of {len(e.ids)}"
+    return what if e.request.census else f"{what}, taken as all structures without a census"
+
+
+def _ladder(e: Evidence):
+    frame = _per_cell(e, lambda cell: ladder.table(e.rungs(cell), e.ceilings))
+    return (
+        f"Attribution ladder: P = R3 - R4, S = ceiling - R3, share = P / (P + S); p exact McNemar; {_conditions(e)}; released vote, first label on ties",
+        frame,
+    )
+
+
+def _models(e: Evidence):
+    frame = _per_cell(e, lambda cell: ladder.over_models(e.rungs(cell), e.ceilings))
+    return (
+        f"Over the scored models; {_conditions(e)}; residual-dominant is a share below 0.5; bootstrap {statistics.N_BOOTSTRAP} resamples, seed {statistics.SEED}",
+        frame,
+    )
+
+
+def _sensitivity(e: Evidence):
+    frame = _per_cell(
+        e,
+        lambda cell: ladder.sensitivity(
+            {reading: e.rungs(cell, reading) for reading in (*TIE_RULES, PER_SAMPLE)}, e.ceilings
+        ),
+    )
+    return (
+        "The headline under other readings of the same votes: what a tie is worth, and mean accuracy per sample",
+        frame,
+    )
+
+
+def _cells(e: Evidence):
+    stored, drawn = e.crystals.columns["n_atoms_stored"], e.crystals.columns["n_atoms"]
+    same, ratio = stored == drawn, drawn / stored
+    groups = {
+        "all": np.ones(len(same), bool),
+        "stored cell of conventional size": same,
+        "stored cell smaller": ~same,
+        "stored cell of conventional size, neither hexagonal nor trigonal": same
+        & ~np.isin(e.truths, ("hexagonal", "trigonal")),
+    }
+    groups |= {
+        f"conventional over stored atoms {value:g}": ratio == value for value in np.unique(ratio)
+    }
+    for system in CRYSTAL_SYSTEMS:
+        groups[system] = e.truths == system
+        groups[f"{system}, stored cell of conventional size"] = groups[system] & same
+        groups[f"{system}, stored cell smaller"] = groups[system] & ~same
+    first, ceiling = next(iter(e.ceilings.items()))
+    frame = _per_cell(e, lambda cell: ladder.by_group(e.rungs(cell), ceiling, groups))
+    return f"The headline by the cell's setting and by crystal system; ceiling {first}", frame
+
+
+def _lengths(e: Evidence) -> dict[str, np.ndarray]:
+    stored, drawn = e.crystals.columns["n_atoms_stored"], e.crystals.columns["n_atoms"]
+    return {
+        "atoms of the conventional cell": drawn,
+        "atoms of the stored cell": stored,
+        "conventional over stored atoms": drawn / stored,
+    }
+
+
+def _length(e: Evidence):
+    frame = _per_cell(e, lambda cell: ladder.length(e.rungs(cell).only_scored().r3, _lengths(e)))
+    return (
+        f"R3 correctness against the length of the list; clustered p: {statistics.N_PERMUTATIONS} permutations of whole structures; R3_cell says which cell was listed",
+        frame,
+    )
+
+
+def _length_split(e: Evidence):
+    frame = _per_cell(
+        e, lambda cell: ladder.length_split(e.rungs(cell).only_scored().r3, _lengths(e))
+    )
+    return (
+        "R3 correctness on pooled pairs up to and above the median length (rounded down), Fisher's exact p",
+        frame,
+    )
+
+
+def _size(e: Evidence):
+    records = [
+        {"values": name, **statistics.kruskal_wallis(x, e.truths)._asdict()}
+        for name, x in _lengths(e).items()
+    ]
+    frame = frame_of(records, ("values", "h", "df", "p", "eta2", "eta2_h", "epsilon2"), ("df",))
+    return (
+        "Size by crystal system: Kruskal-Wallis; eta2 of a one-way ANOVA, eta2_h and epsilon2 from H",
+        frame,
+    )
+
+
+def _question_only_frame(e: Evidence) -> pd.DataFrame:
+    text, image = e.of("question-only"), e.of("pixels")
+    models = [model for model in image if model in text]
+    if not models:
+        raise Missing("needs a pixel and a question-only file of one model")
+    reasons = [e.unscored(text[model]) or e.unscored(image[model]) for model in models]
+    return contrasts.question_only(
+        models,
+        e.correct(image[m] for m in models),
+        e.correct(text[m] for m in models),
+        reasons,
+        len(CRYSTAL_SYSTEMS),
+    )
+
+
+def _question_only(e: Evidence):
+    return (
+        "The question alone against the question with pictures; p exact McNemar, above-chance p one-sided against 1/7",
+        _question_only_frame(e),
+    )
+
+
+def _control(e: Evidence):
+    return "Question-only control in sum", contrasts.question_only_summary(_question_only_frame(e))
+
+
+def _exchangeability(e: Evidence):
+    files = [
+        file for kind in ("question-only", "coordinates", "pixels") for file in e.of(kind).values()
+    ]
+    if not files:
+        raise Missing("needs files with votes")
+    votes = [
+        np.array([[p.votes.get(system, 0) for system in CRYSTAL_SYSTEMS] for p in file.rows(e.ids)])
+        for file in files
+    ]
+    frame = contrasts.exchangeability([f"{file.kind} {file.model}" for file in files], votes)
+    return (
+        "Do votes depend on the structure? Agreeing vote pairs within a structure against votes dealt out at random",
+        frame,
+    )
+
+
+def _conventions(e: Evidence):
+    sweep = [file for file in e.files if file.convention]
+    frozen = {file.model: file for file in sweep if file.convention == FROZEN}
+    others = [file for file in sweep if file.convention != FROZEN and file.model in frozen]
+    if not others:
+        raise Missing(f"needs convention files of {FROZEN} and another convention")
+    right = {
+        (f.convention, f.model): np.array([p.correct for p in f.rows(frozen[f.model].ids)])
+        for f in others
+    }
+    base = {
+        model: np.array([p.correct for p in file.predictions]) for model, file in frozen.items()
+    }
+    return (
+        f"Render conventions (first) against {FROZEN} (second); p exact McNemar",
+        contrasts.conventions(base, right),
+    )
+
+
+def _contrasts(e: Evidence):
+    if not e.request.contrasts:
+        raise Missing("needs pairs of models: --contrast")
+    from rc_hpc.ladder.baselines import cue_sufficient, metric_class
+
+    image = e.of("pixels")
+    for model in (model for pair in e.request.contrasts for model in pair):
+        if model not in image:
+            raise UsageError(
+                f"--contrast: there is no pixel file of {model}; there are {', '.join(image)}"
+            )
+    pairs = {
+        f"{a} against {b}": (e.correct([image[a]])[0], e.correct([image[b]])[0])
+        for a, b in e.request.contrasts
+    }
+    sufficient = cue_sufficient(metric_class(e.crystals.cell("conventional")[0]), e.truths)
+    strata = {
+        "all": np.ones(len(e.ids), bool),
+        "cue sufficient": sufficient,
+        "cue ambiguous": ~sufficient,
+    }
+    ceilings = {name: float(np.mean(found)) for name, found in e.ceilings.items()}
+    what = "Two models on pictures, within strata of the conventional cell's metric; p exact McNemar; headroom: share of the first one's shortfall from the ceiling over all structures that the second makes up"
+    return what, contrasts.by_stratum(pairs, strata, ceilings)
+
+
+def _family(_: Evidence):
+    return (
+        "The family of 26 tests of the released study, Benjamini-Hochberg over all of them; its ten headline tests are inferred",
+        family.adjusted(),
+    )
+
+
+#: Tables by name, in the order in which they are printed.
+MAKERS: dict[str, Callable[[Evidence], tuple[str, pd.DataFrame]]] = {
+    "files": _files,
+    "leaderboard": _leaderboard,
+    "ladder": _ladder,
+    "models": _models,
+    "sensitivity": _sensitivity,
+    "cells": _cells,
+    "length": _length,
+    "length-split": _length_split,
+    "size": _size,
+    "question-only": _question_only,
+    "control": _control,
+    "exchangeability": _exchangeability,
+    "conventions": _conventions,
+    "contrasts": _contrasts,
+    "family": _family,
+}

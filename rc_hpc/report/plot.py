@@ -1,0 +1,165 @@
+"""What a figure is made of, and how it comes to its files."""
+
+from __future__ import annotations
+
+import io
+import json
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import rc_hpc
+from rc_hpc.core.errors import RcError
+from rc_hpc.report.style import styled
+from rc_hpc.report.tables import Table
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.figure import Figure
+
+#: Written of every figure beside its data.
+FORMATS = ("pdf", "png")
+
+
+class NothingToDraw(Exception):
+    """A figure cannot be made of this frame: the message says why."""
+
+
+@dataclass(frozen=True)
+class Given:
+    """What a figure is drawn from.
+
+    Attributes
+    ----------
+    frame
+        Rows of the table, of the headline set of structures where there are several.
+    options
+        Options of the file; empty where there is none.
+    recorded
+        Published values that hold under these options, from `recorded.find`.
+    others
+        Rows of the further tables of the figure, by name.
+    """
+
+    frame: pd.DataFrame
+    options: dict = field(default_factory=dict)
+    recorded: tuple[dict, ...] = ()
+    others: dict[str, pd.DataFrame] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Plot:
+    """One figure: its name, the table whose frame it shows, how it is drawn, and further tables that it needs."""
+
+    name: str
+    table: str
+    draw: Callable[[Given], Figure]
+    also: tuple[str, ...] = ()
+
+    @property
+    def tables(self) -> tuple[str, ...]:
+        """All tables it needs."""
+        return self.table, *self.also
+
+
+@dataclass(frozen=True)
+class Origin:
+    """Where the numbers come from, for the head of the data files.
+
+    Attributes
+    ----------
+    source
+        Name of the file or files.
+    content_hash
+    options
+        See `Given`.
+    """
+
+    source: str
+    content_hash: str
+    options: dict = field(default_factory=dict)
+
+
+def write(
+    plot: Plot,
+    tables: dict[str, Table],
+    origin: Origin,
+    recorded: tuple[dict, ...],
+    folder: str | Path,
+) -> list[Path]:
+    """Draw one figure of tables into `folder`, which is created: PDF, PNG and its data as CSV.
+
+    Returns
+    -------
+    list of Path
+        The files, the data last: ``NAME.csv`` is the table of the figure, ``NAME.TABLE.csv`` a further one.
+
+    Raises
+    ------
+    NothingToDraw
+        The frame has nothing for this figure.
+    RcError
+        The folder cannot be written.
+    """
+    table = tables[plot.table]
+    given = Given(
+        _headline(table.frame),
+        origin.options,
+        recorded,
+        {name: _headline(tables[name].frame) for name in plot.also},
+    )
+    if given.frame.empty:
+        raise NothingToDraw("its table has no rows")
+    contents = {}
+    with styled():
+        made = plot.draw(given)
+        for ending in FORMATS:
+            contents[ending] = _saved(made, ending, table.caption)
+    for ending, name in {"csv": plot.table, **{f"{name}.csv": name for name in plot.also}}.items():
+        contents[ending] = (
+            _head(plot, tables[name], origin, recorded) + tables[name].frame.to_csv(index=False)
+        ).encode()
+    paths = [Path(folder) / f"{plot.name}.{ending}" for ending in contents]
+    try:
+        Path(folder).mkdir(parents=True, exist_ok=True)
+        for path, data in zip(paths, contents.values(), strict=True):
+            path.write_bytes(data)
+    except OSError as error:
+        raise RcError(
+            f"{folder}: cannot be written ({error.strerror}): choose another folder or free space"
+        ) from error
+    return paths
+
+
+def _headline(frame: pd.DataFrame) -> pd.DataFrame:
+    if "structures" not in frame or frame.empty:
+        return frame
+    return frame[frame["structures"] == frame["structures"].iloc[0]].reset_index(drop=True)
+
+
+def _saved(made: Figure, ending: str, caption: str) -> bytes:
+    # no dates and no versions: equal work gives equal files
+    metadata = {
+        "pdf": {"Title": caption, "CreationDate": None, "Creator": None, "Producer": None},
+        "png": {"Description": caption, "Software": None},
+    }
+    sink = io.BytesIO()
+    made.savefig(sink, format=ending, metadata=metadata[ending])
+    return sink.getvalue()
+
+
+def _head(plot: Plot, table: Table, origin: Origin, recorded: tuple[dict, ...]) -> str:
+    told = {
+        "figure": plot.name,
+        "caption": table.caption,
+        "source": origin.source,
+        "content_hash": origin.content_hash,
+        "written by": f"rc_hpc {rc_hpc.__version__}, table {table.name}, unrounded",
+    }
+    if origin.options:
+        told["options"] = json.dumps(origin.options, sort_keys=True)
+    lines = [f"{name}: {text}" for name, text in told.items()] + [
+        f"recorded: {json.dumps(entry, sort_keys=True)}" for entry in recorded
+    ]
+    return "".join(f"# {' '.join(line.split())}\n" for line in lines)

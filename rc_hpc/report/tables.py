@@ -1,0 +1,216 @@
+"""Frames as terminal text, Markdown, CSV, LaTeX and Parquet.
+
+Text formats round for people, and the caption says how; CSV and Parquet carry every digit.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import math
+import sys
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from rc_hpc.core.errors import RcError
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+#: Formats and the ending of their files.
+ENDINGS = {"terminal": "txt", "markdown": "md", "csv": "csv", "latex": "tex", "parquet": "parquet"}
+#: What the text formats do to numbers; for captions.
+DIGITS = "counts exact, lengths to 4 significant digits, other numbers to 4 decimals"
+#: The same where there are p-values.
+DIGITS_P = "counts exact, p-values to 3 significant digits, other numbers to 4 decimals"
+
+_STYLES = {"terminal": "simple", "markdown": "pipe", "latex": "latex_booktabs"}
+#: Widths at which texts and titles of numbers are wrapped in a terminal, characters.
+_WRAP, _WRAP_TITLE = 60, 14
+
+
+@dataclass(frozen=True)
+class Table:
+    """A frame with the name of its file and one line that says what it is.
+
+    Column names carry their units (``_angstrom``); ``p`` and names in ``_p`` are p-values;
+    `frame` holds unrounded numbers.
+    """
+
+    name: str
+    caption: str
+    frame: pd.DataFrame
+
+
+def views_of(protocol: dict) -> str:
+    """How many views a file's protocol has, and how many of them are of pinhole cameras; for captions."""
+    pinholes = sum(centre is not None for centre in protocol.get("centres", ()))
+    return f"{len(protocol['views'])} views" + (
+        f" ({pinholes} of pinhole cameras)" if pinholes else ""
+    )
+
+
+def collect(
+    makers: dict[str, Callable[[], tuple[str, pd.DataFrame]]], names: Iterable[str]
+) -> list[Table]:
+    """The tables of these names, each from its maker's caption (without the full stop) and frame."""
+    found = []
+    for name in names:
+        caption, frame = makers[name]()
+        found.append(Table(name, f"{caption}.", frame))
+    return found
+
+
+def partial_note(n_rows: int, attrs: dict) -> str:
+    """End of the conditions in the captions of an unfinished file; empty for a whole one."""
+    return (
+        ""
+        if attrs.get("complete_rows", 1)
+        else f"; PARTIAL: {n_rows} of {attrs['total']} structures are done"
+    )
+
+
+def render(table: Table, style: str) -> str:
+    """The table as text in one of the formats but `parquet`, without a final newline."""
+    if style == "csv":
+        return table.frame.to_csv(index=False).rstrip("\n")
+    from tabulate import tabulate
+
+    cells, numeric = _cells(table.frame)
+    if style == "markdown":
+        cells = {
+            _pipes(title): [_pipes(text) for text in column] for title, column in cells.items()
+        }
+    layout = {}
+    if len(table.frame):  # tabulate does not take these for a table without rows
+        layout["colalign"] = ["right" if number else "left" for number in numeric]
+        if style == "terminal":
+            layout["maxcolwidths"] = [None if number else _WRAP for number in numeric]
+            layout["maxheadercolwidths"] = [_WRAP_TITLE if number else None for number in numeric]
+    rows = list(zip(*cells.values(), strict=True))
+    body = tabulate(
+        rows, headers=list(cells), tablefmt=_STYLES[style], disable_numparse=True, **layout
+    )
+    if style == "latex":
+        return f"% {table.caption}\n{body}"
+    return f"{table.caption}\n\n{body}"
+
+
+def show(found: list[Table], style: str) -> None:
+    """Print tables, an empty line between them; captions of CSV go to stderr, out of the way of programs."""
+    for number, table in enumerate(found):
+        if number:
+            print()
+        if style == "csv":
+            print(table.caption, file=sys.stderr)
+        print(render(table, style))
+    sys.stdout.flush()
+
+
+def write(table: Table, folder: str | Path, style: str, metadata: dict) -> Path:
+    """Write the table to a file named after it in `folder`, which is created; returns the path.
+
+    Parameters
+    ----------
+    metadata
+        JSON values that a Parquet file takes along, beside the caption.
+
+    Raises
+    ------
+    RcError
+        The file cannot be written, or Parquet is asked for without pyarrow.
+    """
+    path = Path(folder) / f"{table.name}.{ENDINGS[style]}"
+    data = (
+        _parquet(table, metadata) if style == "parquet" else (render(table, style) + "\n").encode()
+    )
+    write_bytes(path, data)
+    return path
+
+
+def write_bytes(path: Path, data: bytes) -> None:
+    """Write a file into a folder, which is created; raises RcError where that cannot be done."""
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(data)
+    except OSError as error:
+        raise RcError(
+            f"{path}: cannot be written ({error.strerror}): choose another --output folder or free space"
+        ) from error
+
+
+def _parquet(table: Table, metadata: dict) -> bytes:
+    try:
+        import pyarrow
+        from pyarrow import parquet
+    except ImportError as error:
+        raise RcError(
+            "Parquet needs pyarrow, which is not installed: pip install 'rc_hpc[tables]', or take --format csv"
+        ) from error
+    content = pyarrow.Table.from_pandas(table.frame, preserve_index=False)
+    ours = json.dumps({"caption": table.caption, **metadata}, sort_keys=True)
+    content = content.replace_schema_metadata(
+        {**(content.schema.metadata or {}), b"rc_hpc": ours.encode()}
+    )
+    sink = io.BytesIO()
+    parquet.write_table(content, sink)
+    return sink.getvalue()
+
+
+def _cells(frame: pd.DataFrame) -> tuple[dict[str, list[str]], list[bool]]:
+    """Texts by column title, and which columns are numbers; columns without any text are left out."""
+    from pandas.api.types import is_numeric_dtype
+
+    texts = {name: [_text(name, value) for value in frame[name]] for name in frame}
+    numeric = {name: is_numeric_dtype(frame[name]) for name in frame}
+    _join(texts, numeric)
+    shown = [name for name, column in texts.items() if any(column) or not column]
+    return {_title(name): texts[name] for name in shown}, [numeric[name] for name in shown]
+
+
+def _join(texts: dict[str, list[str]], numeric: dict[str, bool]) -> None:
+    """Put what belongs together into one column: k/n, the two limits, the two extremes."""
+    counts = [name for name in texts if name.endswith("count")]
+    for name in counts:
+        texts[name] = [
+            f"{count}/{n}" if count else ""
+            for count, n in zip(texts[name], texts["n"], strict=True)
+        ]
+    if counts:
+        del texts["n"]
+    for first, last, form in (("low95", "high95", "[{}, {}]"), ("min", "max", "{} to {}")):
+        for name in [name for name in texts if name.endswith(first)]:
+            others = texts.pop(name.removesuffix(first) + last)
+            texts[name] = [
+                form.format(*pair) if all(pair) else ""
+                for pair in zip(texts[name], others, strict=True)
+            ]
+            numeric[name] = True
+
+
+def _title(name: str) -> str:
+    endings = {"count": "k/n", "low95": "Wilson 95 %", "min": "range", "angstrom": "(Å)"}
+    *words, last = name.split("_")
+    return " ".join((*words, endings.get(last, last)))
+
+
+def _text(name: str, value) -> str:
+    if isinstance(value, str):
+        # ids and messages come from other people's files: no control characters to a terminal
+        return "".join(character if character.isprintable() else " " for character in value)
+    try:
+        if math.isnan(value):
+            return ""
+    except TypeError:
+        return ""  # pandas.NA
+    if isinstance(value, float):
+        if name == "p" or name.endswith("_p"):
+            return f"{value:.3g}"
+        return f"{value:.4g}" if name.endswith("_angstrom") else f"{value:.4f}"
+    return str(value)
+
+
+def _pipes(text: str) -> str:
+    return text.replace("|", "\\|")

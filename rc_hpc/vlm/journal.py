@@ -1,0 +1,285 @@
+"""The journal: every reply on disk before it counts, one JSON line each, and read again by a later run.
+
+Lines are: ``{"run": ...}`` when a run begins, ``{"sent": key}`` when a request goes out, ``{"back": key}``
+when it is put off between two attempts, and the record of a request with its ``key`` when its answer, or
+its failure, is there. A request that went out and has neither was in flight when its run died: it is asked
+again, and may have been billed.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import fcntl
+import json
+import logging
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from rc_hpc.core.errors import RcError, UsageError
+from rc_hpc.core.vocabulary import Outcome
+
+log = logging.getLogger("rc_hpc")
+
+#: Outcomes that cost something, or that cannot be another: never asked again.
+PAID = (Outcome.answered, Outcome.refused, Outcome.empty_by_length)
+
+
+@dataclass
+class Contents:
+    """What a journal holds.
+
+    Attributes
+    ----------
+    identity
+        What its first run was about; None in an empty one.
+    places
+        Offset in the file of the valid record of each key, and its outcome.
+    lost
+        Keys of requests that went out and neither came back nor were put off.
+    good_bytes
+        Where the last whole line ends.
+    n_repeated
+        Records of a paid key beyond the first.
+    """
+
+    identity: dict | None = None
+    places: dict[str, tuple[int, Outcome]] = field(default_factory=dict)
+    lost: set[str] = field(default_factory=set)
+    good_bytes: int = 0
+    n_repeated: int = 0
+
+
+def read_journal(path: Path) -> Contents:
+    """Index of a journal; a last line that a killed run has left torn is left out.
+
+    Raises
+    ------
+    RcError
+        A line before the end is damaged; names it.
+    """
+    found = Contents()
+    try:
+        with open(path, "rb") as file:
+            place, torn = 0, 0
+            for number, line in enumerate(file, 1):
+                entry = _parsed(line)
+                if entry is None:
+                    torn = torn or number
+                elif torn:
+                    raise RcError(
+                        f"{path}: line {torn} is damaged and whole lines follow it: restore the file, or remove that line"
+                    )
+                else:
+                    _enter(found, entry, place)
+                    found.good_bytes = place + len(line)
+                place += len(line)
+    except OSError as error:
+        raise RcError(f"{path}: cannot be read ({error.strerror}); check the path") from error
+    return found
+
+
+def _parsed(line: bytes) -> dict | None:
+    if not line.endswith(b"\n"):
+        return None
+    try:
+        entry = json.loads(line)
+    except ValueError:
+        return None
+    return (
+        entry if isinstance(entry, dict) and entry.keys() & {"run", "sent", "back", "key"} else None
+    )
+
+
+def _enter(found: Contents, entry: dict, place: int) -> None:
+    if "run" in entry:
+        found.identity = found.identity or entry["run"]
+    elif "sent" in entry:
+        found.lost.add(entry["sent"])
+    elif "back" in entry:
+        found.lost.discard(entry["back"])
+    else:
+        key, outcome = entry["key"], Outcome[entry["outcome"]]
+        found.lost.discard(key)
+        if key in found.places and found.places[key][1] in PAID:
+            found.n_repeated += outcome in PAID
+        else:
+            found.places[key] = (place, outcome)
+
+
+class Journal:
+    """A journal open for one run; no other may have it open.
+
+    Parameters
+    ----------
+    path
+    identity
+        What the run is about: an earlier run must have been about the same.
+    resume
+        Go on with what is there.
+
+    Raises
+    ------
+    UsageError
+        There is earlier work, and `resume` is not given.
+    RcError
+        It is of another run, damaged, or open elsewhere.
+    """
+
+    def __init__(self, path: Path, identity: dict, resume: bool = False):
+        self.path = Path(path)
+        try:
+            self._file = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o666)
+        except OSError as error:
+            raise RcError(
+                f"{path}: cannot be written ({error.strerror}): check that the folder exists and is writable"
+            ) from error
+        try:
+            self._lock()
+            self.contents = read_journal(self.path)
+            self._check(identity, resume)
+        except BaseException:
+            os.close(self._file)
+            raise
+        self._pending: list[tuple[bytes, asyncio.Future]] = []
+        self._writer: asyncio.Task | None = None
+
+    def _lock(self) -> None:
+        try:
+            fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise RcError(
+                f"{self.path}: another run is writing it: wait for its end or stop it, or name another --output"
+            ) from None
+        except OSError:  # a file system without locks: go on as if alone
+            return
+
+    def _check(self, identity: dict, resume: bool) -> None:
+        found = self.contents
+        size = os.fstat(self._file).st_size
+        if found.places and not resume:
+            raise UsageError(
+                f"{self.path} holds {len(found.places)} replies: --resume goes on with them, --overwrite sets them aside and starts anew"
+            )
+        if found.identity is not None and found.identity != identity:
+            different = [
+                f"{name} was {found.identity.get(name)!r} and is {identity.get(name)!r}"
+                for name in sorted(found.identity.keys() | identity.keys())
+                if found.identity.get(name) != identity.get(name)
+            ]
+            raise RcError(
+                f"{self.path} was made under other conditions ({'; '.join(different)}): use the old ones, --overwrite, or another -o"
+            )
+        if size > found.good_bytes:
+            log.warning(
+                "%s: its last line was cut when a run was killed; that request is asked again",
+                self.path,
+            )
+            os.ftruncate(self._file, found.good_bytes)
+        if found.identity is None:
+            self._write([json.dumps({"run": identity}).encode() + b"\n"])
+            folder = os.open(self.path.parent, os.O_RDONLY)
+            try:
+                os.fsync(folder)  # the file's name must survive a power loss as its lines do
+            finally:
+                os.close(folder)
+
+    def outcome(self, key: str) -> Outcome | None:
+        """Outcome of an earlier record; None where there is none."""
+        place = self.contents.places.get(key)
+        return None if place is None else place[1]
+
+    def sent(self, key: str, back: bool = False) -> None:
+        """Note that a request goes out, or that it is put off with no attempt in flight.
+
+        Written at once, so that a killed run leaves it, but not waited for: a power loss may take it.
+        """
+        try:
+            os.write(self._file, json.dumps({"back" if back else "sent": key}).encode() + b"\n")
+        except OSError as error:
+            raise self._refused(error) from error
+
+    async def append(self, record: dict) -> None:
+        """Write a record; returns when it is on the disk.
+
+        Raises
+        ------
+        RcError
+            The disk refuses it.
+        """
+        written = asyncio.get_running_loop().create_future()
+        # A lone surrogate that an endpoint sent has no UTF-8: it becomes an escape.
+        self._pending.append(
+            (
+                json.dumps(record, ensure_ascii=False).encode(errors="backslashreplace") + b"\n",
+                written,
+            )
+        )
+        if self._writer is None or self._writer.done():
+            self._writer = asyncio.create_task(self._drain())
+        await written
+
+    def _refused(self, error: OSError) -> RcError:
+        return RcError(
+            f"{self.path}: cannot be written ({error.strerror}): free space there, then go on with --resume"
+        )
+
+    async def _drain(self) -> None:
+        """Write whatever has come in by one write and one fsync, until nothing has."""
+        while self._pending:
+            batch, self._pending = self._pending, []
+            try:
+                await asyncio.to_thread(self._write, [line for line, _ in batch])
+                problem = None
+            except OSError as error:
+                problem = self._refused(error)
+            for _, written in batch:
+                if not written.done():
+                    written.set_result(None) if problem is None else written.set_exception(problem)
+
+    def _write(self, lines: list[bytes]) -> None:
+        size = os.fstat(self._file).st_size
+        view = memoryview(b"".join(lines))
+        try:
+            while view:
+                view = view[os.write(self._file, view) :]
+            os.fsync(self._file)
+        except OSError:
+            os.ftruncate(self._file, size)
+            raise
+
+    async def close(self) -> None:
+        """Write what is pending and let others in."""
+        if self._writer is not None:
+            await self._writer
+        os.close(self._file)
+
+
+class Records:
+    """The records of a journal by key, read one at a time."""
+
+    def __init__(self, path: Path):
+        self.path = path
+        self.contents = read_journal(path)
+
+    def read(self, keys) -> Iterator[dict | None]:
+        """Records of these keys, in this order; None where there is none."""
+        with open(self.path, "rb") as file:
+            for key in keys:
+                place = self.contents.places.get(key)
+                if place is None:
+                    yield None
+                else:
+                    file.seek(place[0])
+                    yield json.loads(file.readline())
+
+
+def set_aside(path: Path) -> Path | None:
+    """Rename a journal out of the way, since its replies were paid for; returns the new name."""
+    if not path.exists():
+        return None
+    number = next(n for n in range(1, 10_000) if not path.with_name(f"{path.name}.{n}").exists())
+    kept = path.with_name(f"{path.name}.{number}")
+    path.rename(kept)
+    return kept

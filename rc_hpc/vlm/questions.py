@@ -1,0 +1,138 @@
+"""What is asked about one structure in one arm, and the key under which its answers are kept."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+#: Tokens of a picture, roughly: pixels over this (Anthropic's rule; others are near it at 768 px).
+PIXELS_PER_TOKEN = 750
+#: Characters of a token, roughly.
+CHARACTERS_PER_TOKEN = 4
+
+
+@dataclass(frozen=True, slots=True)
+class Picture:
+    """A picture to be sent: its file, the SHA-256 and size in bytes of that, and its area in pixels."""
+
+    path: Path
+    sha256: str
+    n_bytes: int
+    n_pixels: int
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """One structure in one arm.
+
+    Attributes
+    ----------
+    id, arm
+        Structure, and one of `rc_hpc.answers.predictions.ARMS`.
+    prompt
+        The whole text; None where there is nothing to ask about: the structure counts as not answered.
+    prompt_version
+        Of the prompts that come with rc_hpc, or `rc_hpc.vlm.prompts.OWN`.
+    pictures
+        In the order in which they are sent.
+    """
+
+    id: str
+    arm: str
+    prompt: str | None
+    prompt_version: str
+    pictures: tuple[Picture, ...] = ()
+
+    @property
+    def n_tokens(self) -> int:
+        """Rough number of tokens of the request."""
+        return len(self.prompt or "") // CHARACTERS_PER_TOKEN + sum(
+            picture.n_pixels // PIXELS_PER_TOKEN for picture in self.pictures
+        )
+
+    @property
+    def n_bytes(self) -> int:
+        """Rough size of the request, bytes: pictures travel as base64."""
+        return len(self.prompt or "") + sum(
+            -(-picture.n_bytes // 3) * 4 for picture in self.pictures
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """One sample of a question, under its key."""
+
+    question: Question
+    sample: int
+    key: str
+
+
+def request_key(question: Question, sample: int, parameters: dict) -> str:
+    """SHA-256 of everything that makes a reply another one: structure, arm, sample, prompt, parameters, pictures."""
+    parts = [
+        question.id,
+        question.arm,
+        sample,
+        hashlib.sha256(question.prompt.encode()).hexdigest(),
+        parameters,
+        [picture.sha256 for picture in question.pictures],
+    ]
+    return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
+
+
+def requests(questions: Iterable[Question], samples: int, parameters: dict) -> Iterator[Request]:
+    """All samples of all questions, in order: those of one structure stand together if its questions do."""
+    for question in questions:
+        if question.prompt is not None:
+            for sample in range(samples):
+                yield Request(question, sample, request_key(question, sample, parameters))
+
+
+def scattered(ids: Sequence[str]) -> list[str]:
+    """Ids in an order that has nothing to do with their own: what a stopped run has done is then a fair sample."""
+    return sorted(ids, key=lambda id_: hashlib.sha256(id_.encode()).digest())
+
+
+def geometry_text(lattice: np.ndarray, symbols: Sequence[str], frac: np.ndarray) -> str:
+    """A cell as text: lengths in Å to 4 decimals, angles in degrees to 3, fractional coordinates to 5.
+
+    Parameters
+    ----------
+    lattice : (3, 3)
+        Lattice vectors as rows, Å.
+    symbols, frac : (n,), (n, 3)
+        Element symbols and fractional coordinates, printed in this order and as they are.
+    """
+    lengths = np.linalg.norm(lattice, axis=1)
+    cosines = [
+        lattice[i] @ lattice[j] / (lengths[i] * lengths[j]) for i, j in ((1, 2), (0, 2), (0, 1))
+    ]
+    angles = np.degrees(np.arccos(np.clip(cosines, -1, 1)))
+    lines = [
+        "Lattice parameters: a = {:.4f}, b = {:.4f}, c = {:.4f} angstrom; alpha = {:.3f}, beta = {:.3f}, gamma = {:.3f} degrees".format(
+            *lengths, *angles
+        ),
+        f"Atoms in the cell: {len(symbols)}",
+        "Element and fractional coordinates along a, b and c of each atom:",
+    ]
+    positions = np.asarray(frac, float).reshape(-1, 3).tolist()
+    lines += [
+        f"{symbol} {' '.join(map(_decimals, position))}"
+        for symbol, position in zip(symbols, positions, strict=True)
+    ]
+    return "\n".join(lines)
+
+
+def _decimals(value: float) -> str:
+    text = f"{value:.5f}"
+    return "0.00000" if text == "-0.00000" else text
+
+
+def wrapped(frac: np.ndarray) -> np.ndarray:
+    """Fractional coordinates in [0, 1) as printed to 5 decimals."""
+    return np.round(frac % 1.0, 5) % 1.0
