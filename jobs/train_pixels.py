@@ -8,7 +8,7 @@ import os
 import sys
 from pathlib import Path
 
-from rc_hpc.core.door import Parser, guarded, setup_logging
+from rc_hpc.core.old_door import Parser, guarded, setup_logging
 from rc_hpc.core.errors import Exit, UsageError
 from rc_hpc.parallel.launch import limit_threads
 from rc_hpc.parallel.signals import StopSignal

@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 
 from rc_hpc.core import constants
-from rc_hpc.core.door import Parser
+from rc_hpc.core.old_door import Parser
 from rc_hpc.core.vocabulary import ENUMERATIONS, MERGE_RULES, QUARANTINE_POLICIES, TRUTHS
 from rc_hpc.engine.entry import run_command
 

@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 
 from rc_hpc.census import add_run_options, add_source_options
-from rc_hpc.core.door import Parser
+from rc_hpc.core.old_door import Parser
 from rc_hpc.engine.entry import run_command
 
 EXAMPLES = """\

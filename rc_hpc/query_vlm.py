@@ -9,7 +9,7 @@ from pathlib import Path
 
 from rc_hpc.answers.parsers import PARSERS
 from rc_hpc.answers.predictions import ARMS
-from rc_hpc.core.door import Parser, guarded
+from rc_hpc.core.old_door import Parser, guarded
 from rc_hpc.core.vocabulary import TRUTHS
 
 EXAMPLES = """\

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-from rc_hpc.core.door import Parser, guarded, setup_logging
+from rc_hpc.core.old_door import Parser, guarded, setup_logging
 from rc_hpc.core.errors import Exit, UsageError
 
 EXAMPLES = """\

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from rc_hpc.census import add_oracle_options, add_run_options, add_source, add_truth_options
 from rc_hpc.core import constants
-from rc_hpc.core.door import Parser
+from rc_hpc.core.old_door import Parser
 from rc_hpc.core.vocabulary import (
     ENUMERATIONS,
     ESTIMATORS,

@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from rc_hpc.core.door import Parser, guarded
+from rc_hpc.core.old_door import Parser, guarded
 from rc_hpc.core.errors import Exit, UsageError
 from rc_hpc.kinds.design import tables as design_tables
 from rc_hpc.kinds.frontier import tables as frontier_tables

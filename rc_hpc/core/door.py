@@ -1,134 +1,218 @@
-"""What all commands share: help with examples, a config file under the flags, messages."""
+"""The door of every command: parsers made of declared options, config files, messages, exit codes.
+
+Arguments become `Asked` here, and options from there on: nothing below sees a parser's namespace.
+"""
 
 from __future__ import annotations
 
 import argparse
+import json
 import logging
 import sys
 import tomllib
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any, TypeVar
 
 import rc_hpc
 from rc_hpc.core.errors import Exit, RcError, UsageError
+from rc_hpc.core.options import Opt, Options, declared, opt, text_of
 
 #: Exit codes, for every command's help.
-CODES = "Exit codes: 0 clean (also when a signal stopped it in good order), 1 fatal, 2 usage, 3 finished with failures recorded."
+CODES = (
+    "Exit codes: 0 clean (also when TERM or USR1 stopped it in good order), 1 fatal, 2 usage, "
+    "3 finished with failures recorded, 130 interrupted."
+)
 
-#: Words in place of SOURCE that ask for work on an output rather than for a run.
-ACTIONS = ("status", "merge", "validate")
+O = TypeVar("O", bound=Options)  # noqa: E741 - the options of a kind
+
+
+@dataclass(frozen=True)
+class Talk(Options):
+    """How much a command tells."""
+
+    verbose: int = opt(
+        0, "tell more; -vv names every structure", short="-v", told="", kept=False, recorded=False
+    )
+    quiet: bool = opt(False, "errors only", short="-q", kept=False, recorded=False)
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What a person asked for, by the names of the options, defaults included."""
+
+    values: Mapping[str, Any]
+    declarations: tuple[Opt, ...]
+
+    def make(self, options: type[O]) -> O:
+        """A group of options, checked."""
+        return options.of(self.values)
+
+    def toml(self) -> str:
+        """The options used, as a file that ``--config`` reads back to the same run."""
+        lines = []
+        for one in self.declarations:
+            value = self.values.get(one.name)
+            if one.kept and value is not None and value != ():
+                lines.append(f"{one.key} = {_toml(value)}\n")
+        return "".join(lines)
+
+
+def _toml(value: Any) -> str:
+    if isinstance(value, bool | int | float):
+        return json.dumps(value)
+    if isinstance(value, tuple | list):
+        return f"[{', '.join(_toml(item) for item in value)}]"
+    return json.dumps(text_of(value), ensure_ascii=False).replace("\x7f", "\\u007f")
 
 
 class Parser(argparse.ArgumentParser):
-    """Parser with the house's help format, --version, -v/-q and --config."""
+    """Parser with the house's help format, made of groups of declared options."""
 
-    def __init__(self, prog: str, description: str, examples: str, told: bool = True, **more):
+    def __init__(self, prog: str, description: str, examples: str = "", **more):
         description = description.strip().removeprefix("Command: ")
+        epilog = f"examples:\n{examples.rstrip()}\n\n{CODES}" if examples else CODES
         super().__init__(
             prog=prog,
             description=description[:1].upper() + description[1:],
-            epilog=f"examples:\n{examples.rstrip()}\n\n{CODES}",
+            epilog=epilog,
             formatter_class=argparse.RawDescriptionHelpFormatter,
             allow_abbrev=False,
             **more,
         )
         self.add_argument("--version", action="version", version=f"rc_hpc {rc_hpc.__version__}")
-        if not told:  # a parser of sub-commands: they have these, and would forget those given before their name
-            return
-        self.add_argument(
-            "-v",
-            "--verbose",
-            action="count",
-            default=0,
-            help="tell more; -vv names every structure",
-        )
-        self.add_argument("-q", "--quiet", action="store_true", help="errors only")
+        self._declared: dict[str, Opt] = {}
+        self.add_options(Talk)
 
     def error(self, message: str):
         """Raise what is wrong as a `UsageError`: the usage alone would fill the screen."""
         raise UsageError(f"{message}; see {self.prog} --help")
 
-    def add_config(self):
-        """Add --config FILE."""
-        self.add_argument(
+    def add_options(self, options: type[Options], title: str | None = None) -> None:
+        """Add the options that a class declares, under a title of their own."""
+        group = self.add_argument_group(title) if title else self
+        for one in declared(options):
+            self._declared[one.name] = one
+            self._add(group, one)
+
+    def add_config(self) -> None:
+        """Add --config and --write-config."""
+        group = self.add_argument_group("configuration")
+        group.add_argument(
             "--config",
             type=Path,
             metavar="FILE",
             help="TOML file of defaults: keys are the long options without dashes; flags win",
         )
+        group.add_argument(
+            "--write-config",
+            type=Path,
+            metavar="FILE",
+            help="write the options used as such a file, and go on",
+        )
 
-    def parse(self, argv=None) -> argparse.Namespace:
-        """Parse, with the config file's values as defaults.
+    def read(self, argv: Sequence[str] | None = None) -> Asked:
+        """What the arguments ask for, over the config file's values, over the defaults.
 
         Raises
         ------
         UsageError
-            The config file is unreadable or has a key that is no option.
+            An argument, or the config file, is wrong.
         """
-        args = self.parse_args(argv)
-        if getattr(args, "config", None) is not None:
-            chosen = self._chosen(args)
-            chosen.set_defaults(**chosen._config(args.config))
-            args = self.parse_args(argv)
-        return args
+        given = vars(self.parse_intermixed_args(argv))
+        config, target = given.pop("config", None), given.pop("write_config", None)
+        values = {name: one.asked for name, one in self._declared.items()}
+        if config is not None:
+            values |= _read_config(config, self._declared)
+        values |= {name: value for name, value in given.items() if name in self._declared}
+        for one in self._declared.values():
+            if one.many and isinstance(values[one.name], list):
+                values[one.name] = tuple(values[one.name]) or one.asked
+            if one.required and values[one.name] in (None, ()):
+                self.error(f"the following arguments are required: {one.flag}")
+        asked = Asked(values, tuple(self._declared.values()))
+        if target is not None:
+            _write_config(target, asked)
+        return asked
 
-    def _chosen(self, args: argparse.Namespace) -> Parser:
-        """The parser of the sub-command, where there are any."""
-        for action in self._actions:
-            if isinstance(action, argparse._SubParsersAction):
-                return action.choices[getattr(args, action.dest)]
-        return self
-
-    def _config(self, path: Path) -> dict:
-        try:
-            values = tomllib.loads(path.read_text(encoding="utf-8"))
-        except OSError as error:
-            raise UsageError(f"config file {path}: {error.strerror}") from error
-        except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-            raise UsageError(f"config file {path}: not valid TOML ({error})") from error
-        actions = {
-            action.dest: action
-            for action in self._actions
-            if action.dest not in ("help", "version", "config")
+    @staticmethod
+    def _add(group, one: Opt) -> None:
+        default = f"; default: {one.default}" if one.default else ""
+        how: dict[str, Any] = {
+            "default": argparse.SUPPRESS,
+            "help": (one.help + default).lstrip("; ").replace("%", "%%"),
         }
-        defaults = {}
-        for key, value in values.items():
-            action = actions.get(key.replace("-", "_"))
-            if action is None:
-                raise UsageError(
-                    f"config file {path}: unknown key {key!r}; known are {', '.join(sorted(name.replace('_', '-') for name in actions))}"
-                )
-            defaults[action.dest] = self._converted(path, key, action, value)
-        return defaults
-
-    def _converted(self, path: Path, key: str, action: argparse.Action, value):
-        if isinstance(action, argparse._StoreTrueAction | argparse._CountAction):
-            if not isinstance(value, bool | int):
-                raise UsageError(f"config file {path}: {key} must be true or false")
-            return value
-        if isinstance(value, list):
-            if action.nargs == "*":
-                return [str(item) for item in value]
-            value = ",".join(str(item) for item in value)
-        try:
-            converted = action.type(str(value)) if action.type else str(value)
-        except (ValueError, TypeError) as error:
-            raise UsageError(
-                f"config file {path}: {key} = {value!r} is not valid ({error})"
-            ) from error
-        if action.choices and converted not in action.choices:
-            raise UsageError(
-                f"config file {path}: {key} = {value!r}; choose from {', '.join(action.choices)}"
-            )
-        return [converted] if action.nargs == "*" else converted
+        if one.switch:
+            how["action"] = "store_true"
+        elif one.short == "-v":
+            how |= {"action": "count"}
+        else:
+            how |= {"type": one.parse or str, "choices": one.choices, "metavar": one.metavar}
+            if one.many:
+                how |= {"nargs": "*"} if one.positional else {"action": "append"}
+            elif one.positional:
+                how |= {"nargs": "?"}
+        if one.positional:
+            group.add_argument(one.name, **how)
+        else:
+            group.add_argument(*filter(None, (one.short, one.flag)), dest=one.name, **how)
 
 
-def setup_logging(args: argparse.Namespace, rank: int = 0) -> None:
+def _read_config(path: Path, known: Mapping[str, Opt]) -> dict[str, Any]:
+    try:
+        values = tomllib.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise UsageError(f"config file {path}: {error.strerror}") from error
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise UsageError(f"config file {path}: not valid TOML ({error})") from error
+    found = {}
+    for key, value in values.items():
+        one = known.get(key.replace("-", "_"))
+        if one is None:
+            keys = ", ".join(sorted(known_one.key for known_one in known.values()))
+            raise UsageError(f"config file {path}: unknown key {key!r}; known are {keys}")
+        found[one.name] = _converted(path, key, one, value)
+    return found
+
+
+def _converted(path: Path, key: str, one: Opt, value: Any) -> Any:
+    where = f"config file {path}: {key}"
+    if one.switch or one.short == "-v":
+        if not isinstance(value, bool | int):
+            raise UsageError(f"{where} must be true or false")
+        return value
+    if one.many:
+        items = value if isinstance(value, list) else [value]
+        return tuple(_parsed(where, one, item) for item in items)
+    if isinstance(value, list):
+        value = ",".join(map(str, value))
+    return _parsed(where, one, value)
+
+
+def _parsed(where: str, one: Opt, value: Any) -> Any:
+    try:
+        parsed = one.parse(str(value)) if one.parse else str(value)
+    except (ValueError, TypeError, argparse.ArgumentTypeError) as error:
+        raise UsageError(f"{where} = {value!r} is not valid ({error})") from error
+    if one.choices and parsed not in one.choices:
+        raise UsageError(f"{where} = {value!r}; choose from {', '.join(one.choices)}")
+    return parsed
+
+
+def _write_config(path: Path, asked: Asked) -> None:
+    try:
+        path.write_text(asked.toml(), encoding="utf-8")
+    except UnicodeEncodeError as error:
+        raise UsageError(f"--write-config {path}: a name has no UTF-8 ({error})") from error
+    except OSError as error:
+        raise UsageError(f"--write-config {path}: cannot be written ({error.strerror})") from error
+
+
+def setup_logging(talk: Talk, rank: int = 0) -> None:
     """Log to stderr; only rank 0 below warnings."""
-    level = (
-        logging.ERROR
-        if args.quiet
-        else (logging.WARNING, logging.INFO, logging.DEBUG)[min(args.verbose, 2)]
-    )
+    levels = (logging.WARNING, logging.INFO, logging.DEBUG)
+    level = logging.ERROR if talk.quiet else levels[min(talk.verbose, 2)]
     prefix = "rc_hpc: " if rank == 0 else f"rc_hpc: rank {rank}: "
     logging.basicConfig(
         stream=sys.stderr,
@@ -136,10 +220,11 @@ def setup_logging(args: argparse.Namespace, rank: int = 0) -> None:
         force=True,
         level=logging.WARNING,
     )
-    logging.getLogger("rc_hpc").setLevel(level if rank == 0 else max(level, logging.WARNING))
+    quietest = level if rank == 0 else max(level, logging.WARNING)
+    logging.getLogger("rc_hpc").setLevel(quietest)
 
 
-def guarded(main, *args) -> int:
+def guarded(main: Callable[..., int | None], *args) -> int:
     """Run a serial command: a known error is one line and its exit code."""
     try:
         return int(main(*args) or 0)
@@ -148,7 +233,7 @@ def guarded(main, *args) -> int:
         return int(error.code)
     except KeyboardInterrupt:
         print("rc_hpc: interrupted", file=sys.stderr)
-        return 130
+        return int(Exit.INTERRUPTED)
     except BrokenPipeError:  # the reader of our output left, as `head` does
         sys.stderr.close()
         return int(Exit.CLEAN)

@@ -10,6 +10,7 @@ class Exit(IntEnum):
     FATAL = 1
     USAGE = 2
     FAILURES = 3  # finished, with failures recorded in the results
+    INTERRUPTED = 130  # INT, from the keyboard; what was done is saved
 
 
 class Status(IntEnum):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from rc_hpc.core.door import setup_logging
+from rc_hpc.core.old_door import setup_logging
 from rc_hpc.core.errors import Exit, RcError
 
 

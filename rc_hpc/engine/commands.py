@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 
 from rc_hpc.core import constants
-from rc_hpc.core.door import setup_logging
+from rc_hpc.core.old_door import setup_logging
 from rc_hpc.core.errors import Exit, UsageError
 from rc_hpc.engine.run import RunOptions, check_output, exit_code, on_root
 from rc_hpc.geometry.protocol import load_protocol, parse_subsets, parse_tiling

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Sequence
 
-from rc_hpc.core.door import ACTIONS, guarded
+from rc_hpc.core.old_door import ACTIONS, guarded
 from rc_hpc.core.errors import Exit
 from rc_hpc.parallel.launch import launcher_rank, limit_threads, run_guarded
 

@@ -9,7 +9,7 @@ import math
 from pathlib import Path
 
 from rc_hpc.core import constants
-from rc_hpc.core.door import setup_logging
+from rc_hpc.core.old_door import setup_logging
 from rc_hpc.core.errors import RcError, UsageError
 from rc_hpc.engine.commands import MANY_CELLS, cameras, on_packed, pack_options, run_options
 from rc_hpc.geometry.protocol import Protocol, load_protocol, parse_tiling

@@ -12,7 +12,7 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 import rc_hpc
-from rc_hpc.core.door import setup_logging
+from rc_hpc.core.old_door import setup_logging
 from rc_hpc.core.errors import Exit, UsageError
 from rc_hpc.core.vocabulary import Outcome
 from rc_hpc.parallel.progress import Progress

@@ -1,0 +1,99 @@
+"""What one kind of result file is: a frozen declaration, through which everything goes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from rc_hpc.core.lazy import resolve
+
+
+@dataclass(frozen=True)
+class Kind:
+    """Declaration of a kind of result file.
+
+    What leads to code is a dotted name, ``module:object`` below the kind's own package, which
+    `load` resolves on first use, so that a list of all kinds costs nothing.
+
+    Attributes
+    ----------
+    name
+        As in the root attribute ``kind`` of its files.
+    package
+        Package that declares it: pass ``__name__``.
+    command
+        What makes such files, as typed after ``python -m rc_hpc.``: ``census``, ``sweep noise``.
+    line
+        What the command does, in one line.
+    output
+        Name of its file by default.
+    description, examples
+        Of the command's help; the line where there is no description.
+    options
+        A class that derives from `rc_hpc.core.options.Options`, with `pack` and `quarantine`.
+    schema
+        Columns: a `rc_hpc.store.schema.Schema`.
+    dims, statics
+        Functions of the options: lengths of the dimensions that the schema leaves open, and the
+        datasets that belong to no structure.
+    plan
+        ``plan(packed, options)``: what must be settled once, with the packed file, before the
+        work; gives the options as they are recorded, and what is shared with `oracle` and `weight`.
+    oracle
+        ``oracle(options, shared, recorder)`` gives the function that takes a
+        `rc_hpc.oracle.cell.PackedCell` and returns its columns and child tables.
+    weight
+        ``weight(options, shared, rows)``: predicted time in units of a census, one number or one
+        for each of the `rows` (columns of the packed file).
+    facts
+        ``facts(options)``: what ``--dry-run`` tells, and seconds for a structure.
+    warm
+        ``warm(options)``: compiles, or loads, all that the work needs, on the smallest input.
+    beside
+        What is written beside the file: a class that derives from `rc_hpc.kinds.common.beside.Beside`.
+    counts
+        ``counts(path)``: the file as counts, from which tables are made.
+    tables, figures
+        ``tables(counts, names)``, and a tuple of `rc_hpc.report.plot.Plot`.
+    table_lines, figure_lines
+        Their names, each with a line.
+    summary
+        Names of the tables that end a run.
+    page, show
+        The kind's part of a report page, and of the picture of one structure.
+    code
+        Modules and packages that decide its results, as paths below ``rc_hpc``.
+    """
+
+    name: str
+    package: str
+    command: str
+    line: str
+    output: str
+    schema: str
+    options: str = ""
+    description: str = ""
+    examples: str = ""
+    dims: str = ""
+    statics: str = ""
+    plan: str = ""
+    oracle: str = ""
+    weight: str = ""
+    facts: str = ""
+    warm: str = ""
+    beside: str = ""
+    counts: str = ""
+    tables: str = ""
+    table_lines: Mapping[str, str] = field(default_factory=dict)
+    summary: tuple[str, ...] = ()
+    figures: str = ""
+    figure_lines: Mapping[str, str] = field(default_factory=dict)
+    page: str = ""
+    show: str = ""
+    code: tuple[str, ...] = ()
+
+    def load(self, what: str) -> Any:
+        """The object behind one of the fields; None where the kind has none."""
+        name = getattr(self, what)
+        return resolve(f"{self.package}.{name}") if name else None
