@@ -11,6 +11,7 @@ from pathlib import Path
 
 from rc_hpc.core.constants import CRYSTAL_SYSTEMS
 from rc_hpc.core.errors import RcError, Status, UsageError
+from rc_hpc.core.ids import read_ids
 from rc_hpc.report.tables import Table
 from rc_hpc.store.reader import read_table
 from rc_hpc.training import splits
@@ -158,17 +159,16 @@ def read_prior(
     ids, formulas = set(), set()
     for path in paths:
         try:
-            for line in path.read_text(encoding="utf-8").splitlines():
-                row = json.loads(line) if line.startswith("{") else {"material_id": line.strip()}
-                if not row["material_id"]:
-                    continue
+            for line in read_ids(path, "--prior"):
+                row = json.loads(line) if line.startswith("{") else {"material_id": line}
                 ids.add(row["material_id"])
                 formula = row.get("formula") or known.get(row["material_id"])
                 if formula:
                     formulas.add(splits.reduced(formula))
-        except (OSError, ValueError, KeyError) as error:
+        except (ValueError, KeyError) as error:
             raise RcError(
-                f"{path}: not a list of structures ({type(error).__name__}: {error}); give one id a line, or JSON lines with material_id"
+                f"{path}: not a list of structures ({type(error).__name__}: {error}); "
+                "give one id a line, or JSON lines with material_id"
             ) from error
     return frozenset(ids), frozenset(formulas)
 

@@ -166,6 +166,23 @@ def test_the_command_builds_what_it_audits(packed, tmp_path, capsys):
         read_split(folder)
 
 
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("ending", ["ids", "jsonl"])
+def test_a_byte_order_mark_hides_no_structure_used_before(packed, tmp_path, ending):
+    folder, again = tmp_path / "split", tmp_path / "again"
+    request = ["build", str(packed), "--reserve", "8", "-q"]
+    assert main([*request, "-o", str(folder)]) == 0
+    used = read_part(folder / "eval.jsonl").ids[0]
+    prior = tmp_path / f"prior.{ending}"
+    line = used if ending == "ids" else json.dumps({"material_id": used})
+    prior.write_text(f"\ufeff{line}\n\n", encoding="utf-8")
+    assert main([*request, "--prior", str(prior), "-o", str(again)]) == 0
+    drawn = {id_ for side in ("train", "eval") for id_ in read_part(again / f"{side}.jsonl").ids}
+    assert used not in drawn
+    assert main(["audit", str(again), "--prior", str(prior), "-q"]) == 0
+    assert main(["audit", str(folder), "--prior", str(prior), "-q"]) == 3
+
+
 @pytest.mark.parametrize(
     ("more", "said"),
     [
