@@ -5,8 +5,8 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from rc_hpc.core.old_door import setup_logging
 from rc_hpc.core.errors import Exit, RcError
+from rc_hpc.core.old_door import setup_logging
 
 
 def run_action(command: str, argv: list[str]) -> int:
@@ -41,8 +41,9 @@ def run_action(command: str, argv: list[str]) -> int:
 
 
 def _status(command: str, args) -> int:
+    from rc_hpc.core.files import parts_folder
     from rc_hpc.engine.validate import status
-    from rc_hpc.store.parts import begun, parts_folder
+    from rc_hpc.store.parts import begun
 
     packed = args.output.with_name(f"{args.output.stem}.packed.h5")
     if (
@@ -73,12 +74,13 @@ def _status(command: str, args) -> int:
 
 
 def _merge(command: str, args) -> int:
+    from rc_hpc.core.files import parts_folder
     from rc_hpc.engine.old_census import merge_census
     from rc_hpc.engine.old_pictures import merge_renders
     from rc_hpc.engine.packing import merge_packed
     from rc_hpc.engine.sweeps import merge_sweep
     from rc_hpc.store.claim import Claim
-    from rc_hpc.store.parts import begun, parts_folder
+    from rc_hpc.store.parts import begun
 
     folder = parts_folder(args.output)
     if not begun(folder):
@@ -103,8 +105,8 @@ def _merge(command: str, args) -> int:
 
 
 def _validate(command: str, args) -> int:
+    from rc_hpc.core.files import parts_folder
     from rc_hpc.engine.validate import validate
-    from rc_hpc.store.parts import parts_folder
 
     unfinished = not args.output.exists() and parts_folder(args.output).is_dir()
     problems = validate(parts_folder(args.output) if unfinished else args.output)

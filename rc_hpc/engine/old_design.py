@@ -12,6 +12,7 @@ import numpy as np
 
 from rc_hpc.core.constants import SWEEP
 from rc_hpc.core.errors import Status, UsageError
+from rc_hpc.core.files import write_whole
 from rc_hpc.core.vocabulary import TRUTHS, Side
 from rc_hpc.engine.commands import pack_options
 from rc_hpc.engine.old_noise import READ_WEIGHT, protocol_statics
@@ -33,7 +34,6 @@ from rc_hpc.oracle.cell import PackedCell
 from rc_hpc.parallel.launch import Comm
 from rc_hpc.parallel.run import Totals
 from rc_hpc.parallel.signals import StopSignal
-from rc_hpc.store.files import write_whole
 
 #: Cameras of a set, and of one beside it, at most: every subset of two or more is reconstructed.
 MOST_VIEWS = 8

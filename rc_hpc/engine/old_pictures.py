@@ -12,6 +12,7 @@ import numpy as np
 
 from rc_hpc.core.constants import SWEEP
 from rc_hpc.core.errors import RcError, Status, UsageError
+from rc_hpc.core.files import clean_leftovers, disk_errors, write_whole
 from rc_hpc.core.vocabulary import Renderer
 from rc_hpc.engine.run import (
     Run,
@@ -44,7 +45,6 @@ from rc_hpc.parallel.signals import StopSignal
 from rc_hpc.store import layout
 from rc_hpc.store.attributes import package_versions, result_versions
 from rc_hpc.store.batch import empty_batch, empty_children
-from rc_hpc.store.files import clean_leftovers, disk_errors, write_whole
 from rc_hpc.store.merge import merge
 from rc_hpc.store.parts import discard
 from rc_hpc.store.reader import open_ours

@@ -15,6 +15,7 @@ import numpy as np
 
 from rc_hpc.core.constants import SWEEP
 from rc_hpc.core.errors import Status, StructureError, UsageError
+from rc_hpc.core.files import parts_folder
 from rc_hpc.engine.run import (
     Run,
     RunOptions,
@@ -41,7 +42,7 @@ from rc_hpc.store.batch import empty_batch, empty_children, storable
 from rc_hpc.store.content import input_hash
 from rc_hpc.store.duplicates import resolve_duplicates
 from rc_hpc.store.merge import merge
-from rc_hpc.store.parts import PartStore, discard, parts_folder
+from rc_hpc.store.parts import PartStore, discard
 from rc_hpc.structures.record import Item
 from rc_hpc.structures.sources import filter_ids, iter_items
 

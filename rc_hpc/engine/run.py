@@ -12,12 +12,12 @@ from typing import Self
 import numpy as np
 
 from rc_hpc.core.errors import Exit, RcError, Status, StructureError, UsageError
+from rc_hpc.core.files import disk_errors, parts_folder
 from rc_hpc.parallel.launch import Comm
 from rc_hpc.store.attributes import result_versions
 from rc_hpc.store.claim import Claim
 from rc_hpc.store.completed import Completed
-from rc_hpc.store.files import disk_errors
-from rc_hpc.store.parts import RECORD, PartStore, begun, differences, discard, parts_folder
+from rc_hpc.store.parts import RECORD, PartStore, begun, differences, discard
 from rc_hpc.store.reader import open_ours
 from rc_hpc.store.schema import Schema
 from rc_hpc.symmetry.recorder import FlightRecorder, crashed_ids

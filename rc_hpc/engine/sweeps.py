@@ -9,8 +9,8 @@ import math
 from pathlib import Path
 
 from rc_hpc.core import constants
-from rc_hpc.core.old_door import setup_logging
 from rc_hpc.core.errors import RcError, UsageError
+from rc_hpc.core.old_door import setup_logging
 from rc_hpc.engine.commands import MANY_CELLS, cameras, on_packed, pack_options, run_options
 from rc_hpc.geometry.protocol import Protocol, load_protocol, parse_tiling
 from rc_hpc.images.conventions import CONVENTIONS
@@ -250,11 +250,12 @@ def merge_sweep(output: Path, partial: bool = False) -> str:
     RcError
         The parts are no sweep's; rows are missing, unless `partial`.
     """
+    from rc_hpc.core.files import parts_folder
     from rc_hpc.engine.old_design import merge_design
     from rc_hpc.engine.old_frontier import merge_frontier
     from rc_hpc.engine.old_noise import merge_noise
     from rc_hpc.engine.old_occlusion import merge_occlusion
-    from rc_hpc.store.parts import parts_folder, read_run
+    from rc_hpc.store.parts import read_run
 
     mergers = {
         "frontier": merge_frontier,

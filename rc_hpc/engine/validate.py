@@ -17,12 +17,13 @@ import numpy as np
 
 import rc_hpc
 from rc_hpc.core.errors import RcError, Status
+from rc_hpc.core.files import parts_folder
 from rc_hpc.kinds.registry import SCHEMAS
 from rc_hpc.store import layout
 from rc_hpc.store.attributes import REQUIRED
 from rc_hpc.store.batch import shape_of
 from rc_hpc.store.content import content_hash, datasets
-from rc_hpc.store.parts import DAMAGE, PartStore, begun, first_line, parts_folder
+from rc_hpc.store.parts import DAMAGE, PartStore, begun, first_line
 from rc_hpc.store.reader import open_ours
 from rc_hpc.store.schema import Schema
 

@@ -13,10 +13,11 @@ from pathlib import Path
 import h5py
 import numpy as np
 
+from rc_hpc.core.files import clean_leftovers, disk_errors
 from rc_hpc.store import layout
 from rc_hpc.store.attributes import root_attributes
 from rc_hpc.store.content import content_hash
-from rc_hpc.store.files import clean_leftovers, disk_errors, new_h5
+from rc_hpc.store.files import new_h5
 from rc_hpc.store.reader import open_ours
 from rc_hpc.store.schema import TEXT, Column, Schema
 

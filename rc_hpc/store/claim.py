@@ -9,7 +9,7 @@ import socket
 from pathlib import Path
 
 from rc_hpc.core.errors import RcError
-from rc_hpc.store.files import disk_errors
+from rc_hpc.core.files import disk_errors
 
 #: Start of the names of lock files in a parts folder.
 LOCK = "lock"

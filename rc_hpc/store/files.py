@@ -1,14 +1,10 @@
-"""Files that exist whole or not at all: temporary name, fsync, rename, fsync of the folder."""
+"""HDF5 files that exist whole or not at all, and the checksum in front of those that are parts."""
 
 from __future__ import annotations
 
-import errno
-import glob
 import hashlib
 import io
 import os
-import socket
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -16,15 +12,11 @@ from typing import BinaryIO
 
 import h5py
 
-from rc_hpc.core.errors import RcError
+from rc_hpc.core.files import appear
 
-_HOST = socket.gethostname().replace(".", "-")
-#: Temporary files of other hosts are leftovers at this age, s: none is written for longer without a change.
-_STALE = 3600.0
 #: Length of the user block: the smallest that HDF5 allows.
 _SEAL_BYTES = 512
 _SEAL_MARK = b"rc_hpc part, HDF5 after 512 bytes\nsha256 of the rest "
-_FULL = (errno.ENOSPC, errno.EDQUOT)
 
 
 class _Sink(io.RawIOBase):
@@ -109,7 +101,7 @@ def new_h5(path: Path, sealed: bool = False) -> Iterator[NewFile]:
     A `sealed` one carries a checksum of its bytes in front of them (in HDF5's user block),
     because HDF5 may crash the process on a damaged file: see `seal_problem`.
     """
-    with _appear(path) as temporary:
+    with appear(path) as temporary:
         h5 = NewFile(temporary, _SEAL_BYTES if sealed else 0)
         try:
             with h5:
@@ -150,93 +142,3 @@ def _seal(file: BinaryIO) -> bytes:
         digest.update(block)
     file.seek(0)
     return _SEAL_MARK + digest.hexdigest().encode()
-
-
-def write_whole(path: Path, data: bytes, durable: bool = True) -> None:
-    """Write a small file so that it exists whole or not at all.
-
-    Without `durable` that holds for a kill but not for a power loss: for many files that can
-    be made again, since waiting for the disk may take longer than making them.
-    """
-    with _appear(path, durable) as temporary, open(temporary, "wb") as file:
-        file.write(data)
-        if durable:
-            file.flush()
-            os.fsync(file.fileno())
-
-
-@contextmanager
-def _appear(path: Path, durable: bool = True) -> Iterator[Path]:
-    temporary = path.with_name(f".{path.name}.{_HOST}.{os.getpid()}.tmp")
-    with disk_errors(path):
-        try:
-            yield temporary
-            os.replace(temporary, path)
-            if durable:
-                sync_folder(path.parent)
-        except BaseException:
-            temporary.unlink(missing_ok=True)
-            raise
-
-
-@contextmanager
-def disk_errors(path: Path) -> Iterator[None]:
-    """Turn an OSError of the block into an RcError that names `path` and the cure."""
-    try:
-        yield
-    except OSError as error:
-        if error.errno in _FULL:
-            cure = "free space or quota there, or choose another --output; finished parts are kept, go on with --resume"
-        else:
-            cure = "check that the folder exists and is writable; finished parts are kept, go on with --resume"
-        raise RcError(
-            f"{path}: cannot be written ({os.strerror(error.errno) if error.errno else error}): {cure}"
-        ) from error
-
-
-def sync_folder(folder: Path) -> None:
-    """Make renames in `folder` survive a power loss."""
-    descriptor = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
-
-
-def clean_leftovers(folder: Path, name: str | None = None) -> list[str]:
-    """Remove temporary files whose writer is dead; only one process may call this.
-
-    Parameters
-    ----------
-    name
-        Only those that were to become the file of this name.
-
-    Returns
-    -------
-    list of str
-        The names removed.
-    """
-    removed = []
-    wanted = "*" if name is None else glob.escape(name)
-    for path in sorted(folder.glob(f".{wanted}.*.*.tmp")):
-        *_, host, pid, _ = path.name.split(".")
-        try:
-            stale = time.time() - path.stat().st_mtime > _STALE
-            if (host == _HOST and not _alive(pid)) or (host != _HOST and stale):
-                path.unlink()
-                removed.append(path.name)
-        except FileNotFoundError:
-            continue  # its writer has just finished
-    return removed
-
-
-def _alive(pid: str) -> bool:
-    if not pid.isdigit():
-        return False
-    try:
-        os.kill(int(pid), 0)
-    except ProcessLookupError:
-        return False
-    except PermissionError:
-        return True
-    return True

@@ -9,11 +9,12 @@ from pathlib import Path
 import numpy as np
 
 from rc_hpc.core.errors import RcError
+from rc_hpc.core.files import clean_leftovers
 from rc_hpc.store import layout
 from rc_hpc.store.attributes import root_attributes
 from rc_hpc.store.batch import filled, shape_of
 from rc_hpc.store.content import content_hash
-from rc_hpc.store.files import NewFile, clean_leftovers, new_h5
+from rc_hpc.store.files import NewFile, new_h5
 from rc_hpc.store.parts import PartStore
 from rc_hpc.store.rows import Resolve, RowMap, map_rows
 from rc_hpc.store.schema import TEXT, Column, Schema

@@ -19,19 +19,13 @@ from pathlib import Path
 import h5py
 
 from rc_hpc.core.errors import RcError
+from rc_hpc.core.files import clean_leftovers, disk_errors, sync_folder, write_whole
 from rc_hpc.kinds.registry import SCHEMAS
 from rc_hpc.store import layout
 from rc_hpc.store.batch import Batch, Children, check_batch, shape_of
 from rc_hpc.store.completed import Completed
 from rc_hpc.store.content import datasets
-from rc_hpc.store.files import (
-    clean_leftovers,
-    disk_errors,
-    new_h5,
-    seal_problem,
-    sync_folder,
-    write_whole,
-)
+from rc_hpc.store.files import new_h5, seal_problem
 from rc_hpc.store.schema import SCHEMA_VERSION, Column, Schema
 
 log = logging.getLogger(__name__)
@@ -47,12 +41,6 @@ RECORD = "run.json"
 def begun(folder: str | Path) -> bool:
     """Whether a run has begun in this parts folder and is not merged yet."""
     return (Path(folder) / RECORD).is_file()
-
-
-def parts_folder(output: str | Path) -> Path:
-    """Folder of the parts of `output`."""
-    output = Path(output)
-    return output.with_name(output.name + ".parts")
 
 
 class PartStore:

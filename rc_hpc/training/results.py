@@ -13,12 +13,12 @@ import numpy as np
 from rc_hpc.answers.predictions import Prediction, PredictionFile, to_json
 from rc_hpc.answers.votes import count_votes, winner
 from rc_hpc.core.constants import CRYSTAL_SYSTEMS
+from rc_hpc.core.files import disk_errors, write_whole
 from rc_hpc.report.tables import DIGITS, Table
 from rc_hpc.stats.frames import frame_of
 from rc_hpc.stats.intervals import wilson
 from rc_hpc.store.arrays import ArrayFile, new_arrays
 from rc_hpc.store.attributes import package_versions
-from rc_hpc.store.files import disk_errors, write_whole
 from rc_hpc.training import figures as training_figures
 from rc_hpc.training import scores as scores
 from rc_hpc.training.loop import EPOCH, Curves

@@ -17,14 +17,14 @@ import numpy as np
 import rc_hpc
 from rc_hpc.core.constants import CRYSTAL_SYSTEMS
 from rc_hpc.core.errors import RcError, UsageError
+from rc_hpc.core.files import clean_leftovers, disk_errors, parts_folder, write_whole
 from rc_hpc.engine.run import RunOptions, check_not_read, check_output
 from rc_hpc.images.files import HDF5
 from rc_hpc.parallel.progress import Progress
 from rc_hpc.parallel.torch_ranks import Ranks
 from rc_hpc.store.arrays import mapped, read_arrays
 from rc_hpc.store.claim import Claim
-from rc_hpc.store.files import clean_leftovers, disk_errors, write_whole
-from rc_hpc.store.parts import RECORD, differences, parts_folder
+from rc_hpc.store.parts import RECORD, differences
 from rc_hpc.training import networks
 from rc_hpc.training import results as training_results
 from rc_hpc.training.examples import Examples, split_holdout

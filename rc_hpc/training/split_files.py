@@ -13,7 +13,7 @@ from pathlib import Path
 
 from rc_hpc.core.constants import CRYSTAL_SYSTEMS
 from rc_hpc.core.errors import RcError
-from rc_hpc.store.files import disk_errors, write_whole
+from rc_hpc.core.files import disk_errors, write_whole
 
 TRAIN, EVAL, META = "train.jsonl", "eval.jsonl", "split_meta.json"
 

@@ -14,8 +14,8 @@ from rc_hpc.answers.predictions import ARMS, PredictionFile, to_json
 from rc_hpc.answers.votes import score
 from rc_hpc.core.constants import CRYSTAL_SYSTEMS
 from rc_hpc.core.errors import Exit, RcError
+from rc_hpc.core.files import write_whole
 from rc_hpc.core.vocabulary import Outcome
-from rc_hpc.store.files import write_whole
 from rc_hpc.vlm.inputs import WITH_PICTURES, Inputs
 from rc_hpc.vlm.journal import Records
 from rc_hpc.vlm.questions import Question, request_key

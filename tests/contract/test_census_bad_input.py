@@ -361,8 +361,8 @@ def test_partial_merge_keeps_the_work(ready, tmp_path, capfd):
 
 def test_two_runs_at_once(ready, tmp_path, capfd):
     """The second is told; shards may be at work together, but each only once."""
+    from rc_hpc.core.files import parts_folder
     from rc_hpc.store.claim import Claim
-    from rc_hpc.store.parts import parts_folder
 
     output = tmp_path / "x.h5"
     census = [ready / "packed.h5", "-o", output, "-q"]

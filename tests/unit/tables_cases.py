@@ -4,16 +4,17 @@ import dataclasses
 import hashlib
 
 import numpy as np
-from rc_hpc.core.vocabulary import LabelStatus
-from rc_hpc.kinds.census.options import CensusOptions
-from rc_hpc.kinds.census.schema import CENSUS
 
 from rc_hpc.core.errors import Status
+from rc_hpc.core.files import parts_folder
+from rc_hpc.core.vocabulary import LabelStatus
 from rc_hpc.engine.old_census import statics
 from rc_hpc.geometry.protocol import load_protocol, parse_subsets
+from rc_hpc.kinds.census.options import CensusOptions
+from rc_hpc.kinds.census.schema import CENSUS
 from rc_hpc.store.batch import empty_batch, empty_children
 from rc_hpc.store.merge import merge
-from rc_hpc.store.parts import PartStore, parts_folder
+from rc_hpc.store.parts import PartStore
 
 LABELS = ("crystal_system", "bravais", "point_group", "space_group")
 

@@ -12,12 +12,14 @@ import time
 import h5py
 import numpy as np
 import pytest
-from rc_hpc.kinds.packed.schema import PACKED
 from store_cases import BOTH, batch_of, identity, keys_of, store
 
+from rc_hpc.core import files as whole
 from rc_hpc.core.errors import RcError
+from rc_hpc.core.files import parts_folder
+from rc_hpc.kinds.packed.schema import PACKED
 from rc_hpc.store import files
-from rc_hpc.store.parts import PartStore, discard, parts_folder
+from rc_hpc.store.parts import PartStore, discard
 
 
 def same(left, right):
@@ -277,7 +279,7 @@ def test_killed_before_the_rename(tmp_path):
 
 def test_clean_spares_living_writers(tmp_path):
     parts = store(tmp_path)
-    mine = tmp_path / f".a.h5.{files._HOST}.{os.getpid()}.tmp"
+    mine = tmp_path / f".a.h5.{whole._HOST}.{os.getpid()}.tmp"
     elsewhere, long_dead = tmp_path / ".a.h5.otherhost.1.tmp", tmp_path / ".b.h5.otherhost.1.tmp"
     for path in (mine, elsewhere, long_dead):
         path.touch()
@@ -304,9 +306,9 @@ FULL = """
 import os, sys
 sys.path[:0] = sys.argv[2:]
 from store_cases import DIMS, STATIC, batch_of, keys_of, store
-from rc_hpc.errors import RcError
+from rc_hpc.core.errors import RcError
+from rc_hpc.kinds.packed.schema import PACKED
 from rc_hpc.store.merge import merge
-from rc_hpc.store.schema import PACKED
 small = sys.argv[1]
 for task in ("parts", "merge"):
     try:

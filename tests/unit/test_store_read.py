@@ -8,16 +8,16 @@ import sys
 import h5py
 import numpy as np
 import pytest
-from rc_hpc.kinds.census.schema import CENSUS
-from rc_hpc.kinds.packed.reader import PackedReader
-from rc_hpc.kinds.packed.schema import PACKED
 from store_cases import DIMS, SCHEMA_STATIC, batch_of, keys_of, store
 
 from rc_hpc.core.errors import RcError, Status
+from rc_hpc.core.files import parts_folder
 from rc_hpc.engine.validate import status, validate
+from rc_hpc.kinds.census.schema import CENSUS
+from rc_hpc.kinds.packed.reader import PackedReader
+from rc_hpc.kinds.packed.schema import PACKED
 from rc_hpc.store.content import content_hash, input_hash
 from rc_hpc.store.merge import merge
-from rc_hpc.store.parts import parts_folder
 from rc_hpc.store.reader import open_ours, read_table
 
 N = 30

@@ -1,0 +1,119 @@
+"""Files that exist whole or not at all: temporary name, fsync, rename, fsync of the folder."""
+
+from __future__ import annotations
+
+import errno
+import glob
+import os
+import socket
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from rc_hpc.core.errors import RcError
+
+_HOST = socket.gethostname().replace(".", "-")
+#: Temporary files of other hosts are leftovers at this age, s: none is written for longer
+#: without a change.
+_STALE = 3600.0
+_FULL = (errno.ENOSPC, errno.EDQUOT)
+
+
+def write_whole(path: Path, data: bytes, durable: bool = True) -> None:
+    """Write a small file so that it exists whole or not at all.
+
+    Without `durable` that holds for a kill but not for a power loss: for many files that can
+    be made again, since waiting for the disk may take longer than making them.
+    """
+    with appear(path, durable) as temporary, open(temporary, "wb") as file:
+        file.write(data)
+        if durable:
+            file.flush()
+            os.fsync(file.fileno())
+
+
+@contextmanager
+def appear(path: Path, durable: bool = True) -> Iterator[Path]:
+    """Path of a temporary file that takes the name `path` when the block ends well."""
+    temporary = path.with_name(f".{path.name}.{_HOST}.{os.getpid()}.tmp")
+    with disk_errors(path):
+        try:
+            yield temporary
+            os.replace(temporary, path)
+            if durable:
+                sync_folder(path.parent)
+        except BaseException:
+            temporary.unlink(missing_ok=True)
+            raise
+
+
+@contextmanager
+def disk_errors(path: Path) -> Iterator[None]:
+    """Turn an OSError of the block into an RcError that names `path` and the cure."""
+    try:
+        yield
+    except OSError as error:
+        if error.errno in _FULL:
+            cure = "free space or quota there, or choose another --output"
+        else:
+            cure = "check that the folder exists and is writable"
+        why = os.strerror(error.errno) if error.errno else error
+        raise RcError(
+            f"{path}: cannot be written ({why}): {cure}; "
+            "finished parts are kept, go on with --resume"
+        ) from error
+
+
+def sync_folder(folder: Path) -> None:
+    """Make renames in `folder` survive a power loss."""
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def clean_leftovers(folder: Path, name: str | None = None) -> list[str]:
+    """Remove temporary files whose writer is dead; only one process may call this.
+
+    Parameters
+    ----------
+    name
+        Only those that were to become the file of this name.
+
+    Returns
+    -------
+    list of str
+        The names removed.
+    """
+    removed = []
+    wanted = "*" if name is None else glob.escape(name)
+    for path in sorted(folder.glob(f".{wanted}.*.*.tmp")):
+        *_, host, pid, _ = path.name.split(".")
+        try:
+            stale = time.time() - path.stat().st_mtime > _STALE
+            if (host == _HOST and not _alive(pid)) or (host != _HOST and stale):
+                path.unlink()
+                removed.append(path.name)
+        except FileNotFoundError:
+            continue  # its writer has just finished
+    return removed
+
+
+def _alive(pid: str) -> bool:
+    if not pid.isdigit():
+        return False
+    try:
+        os.kill(int(pid), 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        return True
+    return True
+
+
+def parts_folder(output: str | Path) -> Path:
+    """Folder of the parts of `output`."""
+    output = Path(output)
+    return output.with_name(output.name + ".parts")
