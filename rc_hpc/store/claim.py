@@ -1,15 +1,12 @@
-"""One run at a time at work on an output: an advisory lock that ends with its process."""
+"""One run at a time at work on an output."""
 
 from __future__ import annotations
 
 import contextlib
-import fcntl
-import os
-import socket
 from pathlib import Path
 
-from rc_hpc.core.errors import RcError
 from rc_hpc.core.files import disk_errors
+from rc_hpc.core.lock import FileLock
 
 #: Start of the names of lock files in a parts folder.
 LOCK = "lock"
@@ -33,55 +30,23 @@ class Claim:
 
     def __init__(self, folder: str | Path, shard: tuple[int, int] | None = None):
         self.folder = Path(folder)
-        self._locks: list[tuple[int, Path]] = []
+        self._locks: list[FileLock] = []
         with disk_errors(self.folder):
             self.folder.mkdir(exist_ok=True)
             try:
-                self._take(LOCK, fcntl.LOCK_EX if shard is None else fcntl.LOCK_SH)
+                self._take(LOCK, shared=shard is not None)
                 if shard is not None:
-                    self._take(f"{LOCK}-{shard[0]}-of-{shard[1]}", fcntl.LOCK_EX)
+                    self._take(f"{LOCK}-{shard[0]}-of-{shard[1]}")
             except BaseException:
                 self.release()
                 raise
 
-    def _take(self, name: str, mode: int) -> None:
-        path = self.folder / name
-        while True:
-            handle = os.open(path, os.O_RDWR | os.O_CREAT, 0o666)
-            try:
-                fcntl.flock(handle, mode | fcntl.LOCK_NB)
-            except BlockingIOError:
-                holder = os.read(handle, 200).decode(errors="replace").strip() or "another process"
-                os.close(handle)
-                raise RcError(
-                    f"{self.folder}: another run is at work there ({holder}): wait for its end or stop it, or name "
-                    f"another --output; if there is none, remove {path}"
-                ) from None
-            except OSError:  # a file system without locks: go on as if alone
-                os.close(handle)
-                return
-            if path.exists() and os.path.samestat(os.fstat(handle), os.stat(path)):
-                break
-            os.close(handle)  # its last holder has just removed it
-        self._locks.append((handle, path))
-        os.ftruncate(handle, 0)
-        os.pwrite(handle, f"process {os.getpid()} on {socket.gethostname()}\n".encode(), 0)
+    def _take(self, name: str, shared: bool = False) -> None:
+        self._locks.append(FileLock(self.folder / name, self.folder, shared=shared))
 
     def release(self) -> None:
         """Let other runs in; removes the folder if nothing but the lock is in it."""
         while self._locks:
-            handle, path = self._locks.pop()
-            if _alone(handle):
-                path.unlink(missing_ok=True)
-            os.close(handle)
+            self._locks.pop().release()
         with contextlib.suppress(OSError):  # it holds something, or is gone
             self.folder.rmdir()
-
-
-def _alone(handle: int) -> bool:
-    """Whether no other process shares the lock."""
-    try:
-        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError:
-        return False
-    return True

@@ -9,7 +9,6 @@ again, and may have been billed.
 from __future__ import annotations
 
 import asyncio
-import fcntl
 import json
 import logging
 import os
@@ -18,6 +17,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from rc_hpc.core.errors import RcError, UsageError
+from rc_hpc.core.files import sync_folder
+from rc_hpc.core.lock import FileLock
 from rc_hpc.core.vocabulary import Outcome
 
 log = logging.getLogger("rc_hpc")
@@ -129,31 +130,16 @@ class Journal:
 
     def __init__(self, path: Path, identity: dict, resume: bool = False):
         self.path = Path(path)
+        self._lock = _locked(self.path)
+        self._file = self._lock.handle
         try:
-            self._file = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o666)
-        except OSError as error:
-            raise RcError(
-                f"{path}: cannot be written ({error.strerror}): check that the folder exists and is writable"
-            ) from error
-        try:
-            self._lock()
             self.contents = read_journal(self.path)
             self._check(identity, resume)
         except BaseException:
-            os.close(self._file)
+            self._lock.release()
             raise
         self._pending: list[tuple[bytes, asyncio.Future]] = []
         self._writer: asyncio.Task | None = None
-
-    def _lock(self) -> None:
-        try:
-            fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            raise RcError(
-                f"{self.path}: another run is writing it: wait for its end or stop it, or name another --output"
-            ) from None
-        except OSError:  # a file system without locks: go on as if alone
-            return
 
     def _check(self, identity: dict, resume: bool) -> None:
         found = self.contents
@@ -179,11 +165,7 @@ class Journal:
             os.ftruncate(self._file, found.good_bytes)
         if found.identity is None:
             self._write([json.dumps({"run": identity}).encode() + b"\n"])
-            folder = os.open(self.path.parent, os.O_RDONLY)
-            try:
-                os.fsync(folder)  # the file's name must survive a power loss as its lines do
-            finally:
-                os.close(folder)
+            sync_folder(self.path.parent)  # its name must survive a power loss as its lines do
 
     def outcome(self, key: str) -> Outcome | None:
         """Outcome of an earlier record; None where there is none."""
@@ -253,7 +235,17 @@ class Journal:
         """Write what is pending and let others in."""
         if self._writer is not None:
             await self._writer
-        os.close(self._file)
+        self._lock.release()
+
+
+def _locked(path: Path) -> FileLock:
+    try:
+        return FileLock(path, content=True)
+    except OSError as error:
+        raise RcError(
+            f"{path}: cannot be written ({error.strerror}): "
+            "check that the folder exists and is writable"
+        ) from error
 
 
 class Records:
@@ -276,10 +268,18 @@ class Records:
 
 
 def set_aside(path: Path) -> Path | None:
-    """Rename a journal out of the way, since its replies were paid for; returns the new name."""
+    """Rename a journal out of the way, since its replies were paid for; returns the new name.
+
+    Raises
+    ------
+    RcError
+        A run is at work on it.
+    """
     if not path.exists():
         return None
+    lock = _locked(path)
     number = next(n for n in range(1, 10_000) if not path.with_name(f"{path.name}.{n}").exists())
     kept = path.with_name(f"{path.name}.{number}")
     path.rename(kept)
+    lock.release()
     return kept

@@ -106,6 +106,8 @@ def test_two_runs_at_once_are_refused(path):
     first = Journal(path, RUN)
     with pytest.raises(RcError, match="another run"):
         Journal(path, RUN, resume=True)
+    with pytest.raises(RcError, match="another run"):
+        set_aside(path)
     asyncio.run(first.close())
     asyncio.run(Journal(path, RUN, resume=True).close())
 
