@@ -13,9 +13,9 @@ from pathlib import Path
 import numpy as np
 
 from rc_hpc.core import constants
-from rc_hpc.core.old_door import setup_logging
 from rc_hpc.core.errors import Exit, UsageError
-from rc_hpc.engine.run import RunOptions, check_output, exit_code, on_root
+from rc_hpc.core.old_door import setup_logging
+from rc_hpc.engine.run import RunOptions, exit_code, on_root
 from rc_hpc.geometry.protocol import load_protocol, parse_subsets, parse_tiling
 from rc_hpc.images.conventions import CONVENTIONS, name_of
 from rc_hpc.images.files import picture_folder
@@ -26,6 +26,7 @@ from rc_hpc.parallel.cache import prepare_numba_cache, warm_once_per_node
 from rc_hpc.parallel.launch import Comm, communicator
 from rc_hpc.parallel.shard import parse_shard
 from rc_hpc.parallel.signals import StopSignal
+from rc_hpc.store.outputs import check_output
 
 HDF5 = (".h5", ".hdf5")
 #: More subsets than this are asked for by mistake rather than on purpose.
@@ -49,7 +50,7 @@ def pack(args) -> int:
         listing = listing_of(args, run.output)
         if args.dry_run:
             return _dry_run(comm, args, lambda: {"structures": listing.count()}, PACKING_S)
-        on_root(comm, lambda: check_output(run))
+        on_root(comm, lambda: check_output(run.output, run.resume, run.overwrite, run.shard))
         totals = run_packing(comm, listing, options, run, stop)
         return finish(comm, args, run, totals, "pack")
 
@@ -138,7 +139,7 @@ def on_packed(
             from rc_hpc.engine.packing import run_packing
 
             # The command's own output is looked at first: packing for an hour to learn that it exists helps nobody.
-            on_root(comm, lambda: check_output(run))
+            on_root(comm, lambda: check_output(run.output, run.resume, run.overwrite, run.shard))
             stage = RunOptions(packed, run.resume, run.overwrite, None, run.progress)
             totals = run_packing(comm, listing, options, stage, stop)
             if totals is not None and not totals.complete:

@@ -17,7 +17,7 @@ from rc_hpc.core.vocabulary import TRUTHS, Side
 from rc_hpc.engine.commands import pack_options
 from rc_hpc.engine.old_noise import READ_WEIGHT, protocol_statics
 from rc_hpc.engine.rows import Job, merge_rows, run_rows
-from rc_hpc.engine.run import RunOptions, check_not_read, check_output, log, on_root
+from rc_hpc.engine.run import RunOptions, log, on_root
 from rc_hpc.engine.sweeps import named_protocol
 from rc_hpc.geometry.camera_sets import SCORES, toml_of
 from rc_hpc.geometry.protocol import BUILT_IN, Protocol
@@ -34,6 +34,7 @@ from rc_hpc.oracle.cell import PackedCell
 from rc_hpc.parallel.launch import Comm
 from rc_hpc.parallel.run import Totals
 from rc_hpc.parallel.signals import StopSignal
+from rc_hpc.store.outputs import check_not_read, check_output
 
 #: Cameras of a set, and of one beside it, at most: every subset of two or more is reconstructed.
 MOST_VIEWS = 8
@@ -195,7 +196,7 @@ def run_design(
 
 def _check_outputs(run: RunOptions) -> None:
     """Refuse outputs before the search is made for them."""
-    check_output(run)
+    check_output(run.output, run.resume, run.overwrite, run.shard)
     path = toml_path(run.output)
     if path == run.output:
         raise UsageError(

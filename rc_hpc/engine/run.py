@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import logging
-import os
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Self
@@ -17,7 +16,8 @@ from rc_hpc.parallel.launch import Comm
 from rc_hpc.store.attributes import result_versions
 from rc_hpc.store.claim import Claim
 from rc_hpc.store.completed import Completed
-from rc_hpc.store.parts import RECORD, PartStore, begun, differences, discard
+from rc_hpc.store.outputs import check_conditions, check_output
+from rc_hpc.store.parts import RECORD, PartStore, begun, discard
 from rc_hpc.store.reader import open_ours
 from rc_hpc.store.schema import Schema
 from rc_hpc.symmetry.recorder import FlightRecorder, crashed_ids
@@ -104,43 +104,6 @@ def on_root(comm: Comm, function: Callable):
     return result
 
 
-def check_not_read(output: Path, inputs: Iterable[Path]) -> None:
-    """Refuse an output that is an input too: --overwrite would destroy what it is made from.
-
-    Raises
-    ------
-    UsageError
-    """
-    if any(os.path.realpath(path) == os.path.realpath(output) for path in inputs):
-        raise UsageError(f"-o {output} is read too: name another file")
-
-
-def check_output(run: RunOptions) -> None:
-    """Refuse an output that cannot or must not be written, before any work is done for it.
-
-    Raises
-    ------
-    UsageError
-        No folder to write into, not a regular file, or there already and no option says what to do.
-    """
-    output = run.output
-    with disk_errors(output):
-        if not output.parent.is_dir():
-            raise UsageError(
-                f"no folder {output.parent} to write {output.name} into: make it, or name another file with -o"
-            )
-        if not output.exists():
-            return
-        if not output.is_file():
-            raise UsageError(
-                f"{output} is {'a folder' if output.is_dir() else 'no regular file'}: name a file with -o"
-            )
-    if not (run.resume or run.overwrite or run.shard):
-        raise UsageError(
-            f"{output} exists: --overwrite replaces it, --resume completes it, -o names another file"
-        )
-
-
 def identity_of(options, **more) -> dict:
     """What a result depends on: the options, the packages, and what `more` says of the input."""
     return {
@@ -175,7 +138,7 @@ def open_run(comm: Comm, run: RunOptions, schema: Schema, dims: dict, identity: 
             raise UsageError(
                 "--overwrite with --shard would remove the other shards' work; remove the files by hand"
             )
-        check_output(run)
+        check_output(run.output, run.resume, run.overwrite, run.shard)
         if (
             run.output.exists()
             and not begun(folder)
@@ -225,12 +188,7 @@ def _finished(output: Path, schema: Schema, identity: dict) -> bool:
     with open_ours(output, schema.kind) as h5:
         found = {key: h5.attrs.get(key) for key in identity if key != "total"}
         complete = bool(h5.attrs.get("complete_rows", True))
-    different = differences(found, {key: identity[key] for key in found})
-    if different:
-        raise RcError(
-            f"{output} was made under other conditions ({'; '.join(different)}): "
-            "use the old ones, --overwrite, or another -o"
-        )
+    check_conditions(output, found, {key: identity[key] for key in found})
     return complete
 
 

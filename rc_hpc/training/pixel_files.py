@@ -14,14 +14,14 @@ from pathlib import Path
 import numpy as np
 
 from rc_hpc.core.errors import RcError, UsageError
-from rc_hpc.engine.run import RunOptions, check_not_read, check_output
+from rc_hpc.engine.run import RunOptions
 from rc_hpc.images.files import drawing_versions, picture_folder
 from rc_hpc.images.pixels import check_reduction, decode
 from rc_hpc.parallel.progress import Progress
 from rc_hpc.store.arrays import new_arrays, read_arrays
 from rc_hpc.store.attributes import package_versions
 from rc_hpc.store.content import input_hash
-from rc_hpc.store.parts import differences
+from rc_hpc.store.outputs import check_conditions, check_not_read, check_output
 
 KIND = "pixels"
 TITLE = "Pictures of crystal structures, decoded and reduced for training."
@@ -93,7 +93,7 @@ def make_pixels(
     """
     check_reduction(size, filter_)
     check_not_read(run.output, manifests)
-    check_output(run)
+    check_output(run.output, run.resume, run.overwrite)
     found = [read_manifest(path) for path in manifests]
     ids = _joined(found)
     options = {
@@ -110,7 +110,8 @@ def make_pixels(
         ),
     }
     if run.output.exists() and run.resume and not run.overwrite:
-        _check_same(run.output, identity)
+        attrs = read_arrays(run.output, KIND, ())[1]
+        check_conditions(run.output, {key: attrs[key] for key in identity}, identity)
         return ""
     _write(found, ids, size, filter_, run, threads, identity)
     n_without = sum(m.n_without for m in found)
@@ -135,15 +136,6 @@ def _joined(found: Sequence[Manifest]) -> list[str]:
     if not seen:
         raise RcError(f"{', '.join(str(m.path) for m in found)}: no structure has all its pictures")
     return list(seen)
-
-
-def _check_same(output: Path, identity: dict) -> None:
-    attrs = read_arrays(output, KIND, ())[1]
-    different = differences({key: attrs[key] for key in identity}, identity)
-    if different:
-        raise RcError(
-            f"{output} was made under other conditions ({'; '.join(different)}): use the old ones, --overwrite, or another -o"
-        )
 
 
 def _write(

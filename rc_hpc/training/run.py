@@ -18,13 +18,14 @@ import rc_hpc
 from rc_hpc.core.constants import CRYSTAL_SYSTEMS
 from rc_hpc.core.errors import RcError, UsageError
 from rc_hpc.core.files import clean_leftovers, disk_errors, parts_folder, write_whole
-from rc_hpc.engine.run import RunOptions, check_not_read, check_output
+from rc_hpc.engine.run import RunOptions
 from rc_hpc.images.files import HDF5
 from rc_hpc.parallel.progress import Progress
 from rc_hpc.parallel.torch_ranks import Ranks
 from rc_hpc.store.arrays import mapped, read_arrays
 from rc_hpc.store.claim import Claim
-from rc_hpc.store.parts import RECORD, differences
+from rc_hpc.store.outputs import check_conditions, check_not_read, check_output
+from rc_hpc.store.parts import RECORD
 from rc_hpc.training import networks
 from rc_hpc.training import results as training_results
 from rc_hpc.training.examples import Examples, split_holdout
@@ -117,7 +118,7 @@ def run_training(task: Task, run: RunOptions, ranks: Ranks, device, stop) -> lis
     if ranks.rank == 0:
         try:
             check_not_read(run.output, [task.pixels])
-            check_output(run)
+            check_output(run.output, run.resume, run.overwrite)
             finished = run.output.exists() and not run.overwrite and _finished(run.output, identity)
             if not finished:
                 claim = Claim(parts)
@@ -170,10 +171,7 @@ def _finished(output: Path, identity: dict) -> bool:
         for key in identity
         if (value := attrs.get(key)) is not None
     }
-    if different := differences(found, json.loads(json.dumps(identity))):
-        raise RcError(
-            f"{output} was made under other conditions ({'; '.join(different)}): use the old ones, --overwrite, or another -o"
-        )
+    check_conditions(output, found, json.loads(json.dumps(identity)))
     return True
 
 
@@ -191,13 +189,8 @@ def _open(parts: Path, run: RunOptions, identity: dict) -> None:
                 f"{parts} holds the unfinished work of an earlier run: --resume goes on with it, --overwrite starts anew"
             )
         if old and record.exists() and run.resume:
-            different = differences(
-                json.loads(record.read_text(encoding="utf-8")), json.loads(json.dumps(identity))
-            )
-            if different:
-                raise RcError(
-                    f"{parts} holds work done under other conditions ({'; '.join(different)}): use the old ones, --overwrite, or another -o"
-                )
+            before = json.loads(record.read_text(encoding="utf-8"))
+            check_conditions(parts, before, json.loads(json.dumps(identity)))
         write_whole(record, json.dumps(identity, sort_keys=True).encode())
 
 
