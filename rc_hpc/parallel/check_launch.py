@@ -1,4 +1,7 @@
-"""Is a job launched as the commands need it? ``srun python -m rc_hpc.parallel.check_launch --tasks N``."""
+"""Is a job launched as the commands need it?
+
+``srun python -m rc_hpc.parallel.check_launch --tasks N``
+"""
 
 from __future__ import annotations
 
@@ -10,9 +13,17 @@ import tempfile
 from pathlib import Path
 
 import rc_hpc
+from rc_hpc.core.errors import Exit
 from rc_hpc.parallel.cache import prepare_numba_cache
-from rc_hpc.parallel.launch import Comm, communicator, limit_threads, run_guarded
+from rc_hpc.parallel.launch import (
+    Comm,
+    communicator,
+    launcher_rank,
+    limit_threads,
+    run_guarded,
+)
 from rc_hpc.parallel.queue import WorkQueue
+from rc_hpc.parallel.state import RunState
 
 #: File systems that other nodes see too.
 NETWORK = (
@@ -31,11 +42,15 @@ NETWORK = (
     "fuse.sshfs",
 )
 DRAWS_EACH = 50
+LOCAL_DISK_CURE = "set RC_LOCAL_DISK to a folder on the node's own disk"
+DESCRIPTION = "Is a job launched as the commands need it? Prints PASSED, or what to change."
 
 
 def main(argv: list[str] | None = None) -> int:
     """Check on all ranks, print on rank 0; returns 0 where all is well, else 1."""
-    p = argparse.ArgumentParser(prog="python -m rc_hpc.parallel.check_launch", description=__doc__)
+    p = argparse.ArgumentParser(
+        prog="python -m rc_hpc.parallel.check_launch", description=DESCRIPTION
+    )
     p.add_argument(
         "--tasks",
         type=int,
@@ -50,18 +65,27 @@ def main(argv: list[str] | None = None) -> int:
         metavar="DIR",
         help="where results shall go; default: here",
     )
+    p.add_argument(
+        "--state", type=Path, metavar="FILE", help="tell there how it ended, for scripts"
+    )
     args = p.parse_args(argv)
     limit_threads()
-    comm = communicator()
-    ranks = comm.allgather(facts())
-    wrong = (
-        rank_faults(ranks, args.tasks)
-        + binding_faults(ranks)
-        + path_faults(comm, args.output_folder)
-        + counter_faults(comm)
-    )
-    if comm.rank == 0:
-        _tell(ranks, wrong)
+    with RunState(args.state, "check_launch", rank=launcher_rank()) as state:
+        comm = communicator()
+        state.begin()
+        ranks = comm.allgather(facts())
+        wrong = (
+            rank_faults(ranks, args.tasks)
+            + binding_faults(ranks)
+            + path_faults(comm, args.output_folder)
+            + counter_faults(comm)
+        )
+        if comm.rank == 0:
+            _tell(ranks, wrong)
+        if wrong:
+            state.failed(Exit.FATAL, "; ".join(wrong))
+        else:
+            state.done()
     return int(bool(wrong))
 
 
@@ -88,20 +112,25 @@ def rank_faults(ranks: list[dict], tasks: int) -> list[str]:
     wrong = []
     if len(ranks) != tasks:
         wrong.append(
-            f"{tasks} tasks were asked for, {len(ranks)} rank(s) joined: set RC_MPI to a type of `srun --mpi=list` that "
-            "belongs to the MPI library (pmi2: MPICH, Intel MPI; pmix: Open MPI)"
+            f"{tasks} tasks were asked for, {len(ranks)} rank(s) joined: set RC_MPI to a type of "
+            "`srun --mpi=list` that belongs to the MPI library (pmi2: MPICH, Intel MPI; "
+            "pmix: Open MPI)"
         )
     for name in ("library", "versions"):
         found = sorted({rank[name] for rank in ranks})
         if len(found) > 1:
             wrong.append(
-                f"ranks differ in {name}: {'; '.join(found)}: let RC_PYTHON and the modules be the same on all nodes"
+                f"ranks differ in {name}: {'; '.join(found)}: let RC_PYTHON and the modules be "
+                "the same on all nodes"
             )
     return wrong
 
 
 def binding_faults(ranks: list[dict]) -> list[str]:
-    """Ranks that may not use the CPUs they were given, or sit on each other's; `ranks` as from `facts`."""
+    """Ranks that may not use the CPUs they were given, or sit on each other's.
+
+    `ranks` as from `facts`.
+    """
     wrong = []
     for host in sorted({rank["host"] for rank in ranks}):
         here = [rank for rank in ranks if rank["host"] == host]
@@ -109,15 +138,15 @@ def binding_faults(ranks: list[dict]) -> list[str]:
         usable = len(set().union(*(rank["cpus"] for rank in here)))
         if usable < needed:
             wrong.append(
-                f"{host}: {len(here)} rank(s) share {usable} CPU(s), {needed} are theirs: add --cpu-bind=cores (or none) to "
-                "RC_SRUN, and keep SRUN_CPUS_PER_TASK"
+                f"{host}: {len(here)} rank(s) share {usable} CPU(s), {needed} are theirs: add "
+                "--cpu-bind=cores (or none) to RC_SRUN, and keep SRUN_CPUS_PER_TASK"
             )
         elif any(
             len(rank["cpus"]) < min(rank["cpus_asked"], rank["cpus_of_node"]) for rank in here
         ):
             wrong.append(
-                f"{host}: a rank may use fewer CPUs than --cpus-per-task gives it: keep SRUN_CPUS_PER_TASK, or add "
-                "--cpu-bind=none to RC_SRUN"
+                f"{host}: a rank may use fewer CPUs than --cpus-per-task gives it: keep "
+                "SRUN_CPUS_PER_TASK, or add --cpu-bind=none to RC_SRUN"
             )
     return wrong
 
@@ -128,9 +157,7 @@ def path_faults(comm: Comm, output: Path) -> list[str]:
     cache = prepare_numba_cache()
     found = []
     if wanted and Path(wanted).absolute() not in (cache, *cache.parents):
-        found.append(
-            f"NUMBA_CACHE_DIR {wanted} cannot be used (taken: {cache}): set RC_LOCAL_DISK to a folder on the node's own disk"
-        )
+        found.append(f"NUMBA_CACHE_DIR {wanted} cannot be used (taken: {cache}): {LOCAL_DISK_CURE}")
     for name, folder in (
         ("NUMBA_CACHE_DIR", cache),
         ("MPLCONFIGDIR", Path(os.environ.get("MPLCONFIGDIR", cache))),
@@ -138,17 +165,14 @@ def path_faults(comm: Comm, output: Path) -> list[str]:
         why = _unwritable(folder, make=True)
         kind = file_system(folder)
         if why:
-            found.append(
-                f"{name} {folder}: {why}: set RC_LOCAL_DISK to a folder on the node's own disk"
-            )
+            found.append(f"{name} {folder}: {why}: {LOCAL_DISK_CURE}")
         elif kind in NETWORK:
-            found.append(
-                f"{name} {folder} is on a network file system ({kind}): set RC_LOCAL_DISK to a folder on the node's own disk"
-            )
+            found.append(f"{name} {folder} is on a network file system ({kind}): {LOCAL_DISK_CURE}")
     why = _unwritable(output)
     if why:
         found.append(
-            f"results cannot be written into {output.absolute()}: {why}: submit from a folder the nodes can write, or name one with -o"
+            f"results cannot be written into {output.absolute()}: {why}: "
+            "submit from a folder the nodes can write, or name one with -o"
         )
     where = {(rank, text) for rank, texts in enumerate(comm.allgather(found)) for text in texts}
     wrong = [
@@ -170,7 +194,8 @@ def _shared_faults(comm: Comm, output: Path) -> list[str]:
     if all(seen):
         return []
     return [
-        f"{output.absolute()} of rank 0 is not what rank {seen.index(False)} sees there: submit from a folder that all nodes share"
+        f"{output.absolute()} of rank 0 is not what rank {seen.index(False)} sees there: "
+        "submit from a folder that all nodes share"
     ]
 
 
@@ -180,7 +205,10 @@ def _sees(file: Path) -> bool:
 
 
 def counter_faults(comm: Comm) -> list[str]:
-    """Whether the counter that deals out the work gives each number to one rank; alike on all ranks."""
+    """Whether the counter that deals out the work gives each number to one rank.
+
+    Alike on all ranks.
+    """
     total = DRAWS_EACH * comm.size
     drawn = []
     with WorkQueue(comm, total) as queue:
@@ -190,7 +218,8 @@ def counter_faults(comm: Comm) -> list[str]:
     if dealt == list(range(total)):
         return []
     return [
-        "the ranks' shared counter gave a number twice or never: this MPI library's one-sided operations are broken; use another"
+        "the ranks' shared counter gave a number twice or never: this MPI library's one-sided "
+        "operations are broken; use another"
     ]
 
 
@@ -227,12 +256,10 @@ def _tell(ranks: list[dict], wrong: list[str]) -> None:
     print(f"{len(ranks)} rank(s) in one communicator on {len(hosts)} node(s): {', '.join(hosts)}")
     print(f"{ranks[0]['library']}; {ranks[0]['versions']}; {ranks[0]['python']}")
     for number, rank in enumerate(ranks):
-        print(
-            f"  rank {number} on {rank['host']}: CPUs {','.join(map(str, rank['cpus']))} of {rank['cpus_of_node']}"
-        )
-    print(
-        f"kernels cached in {os.environ['NUMBA_CACHE_DIR']}, matplotlib in {os.environ.get('MPLCONFIGDIR', 'its default')}"
-    )
+        cpus = ",".join(map(str, rank["cpus"]))
+        print(f"  rank {number} on {rank['host']}: CPUs {cpus} of {rank['cpus_of_node']}")
+    fonts = os.environ.get("MPLCONFIGDIR", "its default")
+    print(f"kernels cached in {os.environ['NUMBA_CACHE_DIR']}, matplotlib in {fonts}")
     for text in wrong:
         print(f"CHANGE: {text}")
     if not wrong:

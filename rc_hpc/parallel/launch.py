@@ -16,6 +16,7 @@ import warnings
 from collections.abc import Callable, Mapping
 
 from rc_hpc.core.errors import Exit, RcError
+from rc_hpc.parallel.signals import INTERRUPTED
 
 # SLURM_NTASKS is not among them: a batch script has it too, and a plain python there is one task.
 SIZE_VARIABLES = ("SLURM_STEP_NUM_TASKS", "OMPI_COMM_WORLD_SIZE", "PMI_SIZE")
@@ -204,6 +205,8 @@ def _join(tasks: int, sizes: list[int]) -> MpiComm:
             f"{started}, but {library.strip()} joined {comm.size} of them, so that each would "
             f"do all the work. {START_CURE}"
         )
+    # MPI may have failed on another rank: who is past this knows that all have started.
+    comm.barrier()
     return comm
 
 
@@ -255,8 +258,8 @@ def run_guarded(main: Callable[..., int | None], *args) -> int:
     except RcError as error:
         return _fail(f"error: {error}", int(error.code))
     except KeyboardInterrupt:
-        return _fail("interrupted", 130)
-    except BaseException as error:  # noqa: BLE001 - whatever it is, the others must not wait
+        return _fail("interrupted", INTERRUPTED)
+    except BaseException as error:  # whatever it is, the others must not wait
         text = "".join(traceback.format_exception_only(error)).strip()
         return _fail(f"failed: {text}\n{traceback.format_exc()}", int(Exit.FATAL))
 

@@ -7,6 +7,8 @@ import time
 from collections.abc import Callable
 from typing import Self, TextIO
 
+from rc_hpc.parallel.state import RunState
+
 MODES = ("auto", "bar", "plain", "none")
 
 
@@ -32,6 +34,8 @@ class Progress:
         Longest silence of plain mode while rows come in, s.
     clock
         Returns seconds.
+    state
+        Is told too how far the work is, in every mode.
     """
 
     def __init__(
@@ -44,12 +48,14 @@ class Progress:
         initial: int = 0,
         interval_s: float = 30.0,
         clock: Callable[[], float] = time.monotonic,
+        state: RunState | None = None,
     ):
         if mode not in MODES:
             raise ValueError(f"progress mode {mode!r}: use one of {', '.join(MODES)}")
         self.stream = stream or sys.stderr
         self.total, self.unit, self.initial = total_rows, unit, initial
         self._interval, self._clock = interval_s, clock
+        self._state = state or RunState(None, "")
         if mode == "auto":
             mode = "bar" if self.stream.isatty() else "plain"
         self.mode = mode if rank == 0 else "none"
@@ -74,8 +80,9 @@ class Progress:
         )
 
     def update(self, rows: int, failures: int = 0, note: str = "") -> None:
-        """Tell the rows done so far in this run, how many of them failed, and what else is to be shown."""
+        """Tell the rows done so far in this run, how many of them failed, and a note to show."""
         self._rows, self._failures, self._note = rows, failures, note
+        self._state.far(self.initial + rows, self.total, self.unit)
         if self._bar is not None:
             if failures or note:
                 self._bar.set_postfix_str(

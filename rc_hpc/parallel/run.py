@@ -25,12 +25,15 @@ class Totals:
         Batches finished, their rows, and the failures among these.
     complete : bool
         Whether all batches were finished: a signal may have come first.
+    stop_code : int
+        Exit code of a run that is not complete: see `StopSignal.exit_code`; of any rank.
     """
 
     batches: int
     rows: int
     failures: int
     complete: bool
+    stop_code: int = 0
 
 
 def drive(
@@ -93,7 +96,9 @@ def drive(
         show()
         _, rows, failures = queue.totals()
         finished = queue.finished
-    return Totals(finished, rows, failures, finished == n_batches)
+    complete = finished == n_batches
+    stop_code = 0 if complete else max(comm.allgather(stop.exit_code))
+    return Totals(finished, rows, failures, complete, stop_code)
 
 
 def _tell_stop(queue: WorkQueue, progress: Progress, stop: StopSignal) -> bool:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import signal
 from typing import Self
 
+#: Exit code of what was interrupted from the keyboard, as shells have it.
+INTERRUPTED = 128 + int(signal.SIGINT)
 STOP_SIGNALS = (signal.SIGUSR1, signal.SIGTERM, signal.SIGINT)
 
 
@@ -27,6 +29,15 @@ class StopSignal:
         self.name = ""
         self._interrupted = False
         self._before = {}
+
+    @property
+    def exit_code(self) -> int:
+        """Exit code of a run that it stopped in good order.
+
+        `INTERRUPTED` where INT came first. TERM and USR1 are for batch jobs: 0, since srun would
+        end the other ranks at the first one that leaves with anything else.
+        """
+        return INTERRUPTED if self.name == signal.SIGINT.name else 0
 
     def _note(self, number, _frame) -> None:
         if number == signal.SIGINT:

@@ -1,4 +1,4 @@
-"""What the launch check calls wrong; that it passes on real ranks is tested with the batch scripts."""
+"""What the launch check calls wrong; on real ranks it is tested with the batch scripts."""
 
 import os
 
@@ -14,6 +14,7 @@ from rc_hpc.parallel.check_launch import (
     rank_faults,
 )
 from rc_hpc.parallel.launch import SerialComm
+from rc_hpc.parallel.state import read_state
 
 
 @pytest.fixture(autouse=True)
@@ -98,7 +99,8 @@ def test_file_system(tmp_path):
     mounts = tmp_path / "mounts"
     home = tmp_path / "home"
     mounts.write_text(
-        f"disk / ext4 rw 0 0\nserver:/x {home} nfs4 rw 0 0\nscratch {home}/local xfs rw 0 0\nover {home}/local tmpfs rw 0 0\n"
+        f"disk / ext4 rw 0 0\nserver:/x {home} nfs4 rw 0 0\n"
+        f"scratch {home}/local xfs rw 0 0\nover {home}/local tmpfs rw 0 0\n"
     )
     assert file_system(tmp_path, mounts) == "ext4"
     assert file_system(home / "me", mounts) == "nfs4"
@@ -108,9 +110,15 @@ def test_file_system(tmp_path):
 
 def test_command(tmp_path, capsys, monkeypatch):
     monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path))
-    assert main(["--output-folder", str(tmp_path)]) == 0
+    state = tmp_path / "state.json"
+    args = ["--output-folder", str(tmp_path), "--state", str(state)]
+    assert main(args) == 0
     assert capsys.readouterr().out.endswith("\nPASSED\n")
-    assert main(["--output-folder", str(tmp_path), "--tasks", "2"]) == 1
+    assert read_state(state)["state"] == "done"
+    assert main([*args, "--tasks", "2"]) == 1
+    told = read_state(state)
+    assert (told["state"], told["exit_code"]) == ("failed", 1)
+    assert "2 tasks were asked for" in told["message"]
     told = capsys.readouterr().out
     assert "CHANGE: 2 tasks were asked for" in told
     assert "PASSED" not in told

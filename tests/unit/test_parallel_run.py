@@ -26,6 +26,24 @@ def test_a_signal_only_sets_the_flag(number):
     assert signal.getsignal(number) == before
 
 
+@pytest.mark.parametrize(
+    "numbers, code",
+    [
+        ([], 0),
+        ([signal.SIGUSR1], 0),
+        ([signal.SIGTERM], 0),
+        ([signal.SIGINT], 130),
+        ([signal.SIGINT, signal.SIGTERM], 130),
+        ([signal.SIGTERM, signal.SIGINT], 0),
+    ],
+)
+def test_the_first_signal_decides_the_exit_code(numbers, code):
+    with StopSignal() as stop:
+        for number in numbers:
+            os.kill(os.getpid(), number)
+    assert stop.exit_code == code
+
+
 def test_the_second_interrupt_interrupts():
     with StopSignal() as stop:
         os.kill(os.getpid(), signal.SIGTERM)
@@ -92,6 +110,21 @@ def test_drive_finishes_the_batch_in_hand_on_a_signal():
     assert seen == {0: 1, 1: 1}
     assert "SIGUSR1 received" in stream.getvalue()
     assert stream.getvalue().splitlines()[-1].startswith(("2/4", "SIGUSR1"))
+
+
+@pytest.mark.parametrize("number, code", [(signal.SIGTERM, 0), (signal.SIGINT, 130)])
+def test_drive_tells_the_exit_code_of_a_stop(number, code):
+    def process(batch):
+        if batch == last:
+            os.kill(os.getpid(), number)
+        return 1, 0
+
+    last = 0
+    with StopSignal() as stop:
+        assert drive(COMM, 2, range(2), process, quiet(), stop) == Totals(1, 1, 0, False, code)
+    last = 1  # all work is done: the signal changes nothing
+    with StopSignal() as stop:
+        assert drive(COMM, 2, range(2), process, quiet(), stop) == Totals(2, 2, 0, True, 0)
 
 
 def test_drive_does_not_count_a_batch_given_up():
