@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 
 from rc_hpc.answers.parsers import PARSERS
-from rc_hpc.answers.predictions import ARMS
+from rc_hpc.answers.task import ARMS
 from rc_hpc.core.old_door import Parser, guarded
 from rc_hpc.core.vocabulary import TRUTHS
 

@@ -1,4 +1,4 @@
-"""Atom lists that an extraction arm emitted: a JSON list of objects with ``material_id`` and ``emitted``."""
+"""Atom lists that an extraction arm emitted: JSON objects with ``material_id`` and ``emitted``."""
 
 from __future__ import annotations
 
@@ -28,15 +28,16 @@ def read_extractions(path: str | Path) -> dict[str, list[tuple[str, float, float
         isinstance(row, dict) and isinstance(row.get("material_id"), str) for row in content
     ):
         raise RcError(
-            f"{path}: not a file of emitted atoms; give a JSON list of objects with material_id and emitted"
+            f"{path}: not a file of emitted atoms; "
+            "give a JSON list of objects with material_id and emitted"
         )
-    found: dict[str, list[tuple[str, float, float, float]]] = {}
+    lists: dict[str, list[tuple[str, float, float, float]]] = {}
     for row in content:
         id_ = row["material_id"]
-        if id_ in found:
+        if id_ in lists:
             raise RcError(f"{path}: {id_} is there twice; keep one list per structure")
-        found[id_] = [_atom(path, id_, atom) for atom in row.get("emitted", [])]
-    return found
+        lists[id_] = [_atom(path, id_, atom) for atom in row.get("emitted", [])]
+    return lists
 
 
 def _atom(path, id_: str, atom) -> tuple[str, float, float, float]:
@@ -56,12 +57,12 @@ _MARKS = re.compile(r"^\s*(?:[-*+\u2022\u00b7]|\(?\d+[.):]?(?=\s))\s*")
 def atom_lines(text: str) -> list[tuple[str, float, float, float]]:
     """Atoms in a reply: lines of an element symbol and three numbers.
 
-    Bullets, numbering, commas, brackets, bold and table marks are looked through; a count behind the
-    symbol ("Na1") and words behind the numbers are left aside. Every other line is ignored.
+    Bullets, numbering, commas, brackets, bold and table marks are looked through; a count behind
+    the symbol ("Na1") and words behind the numbers are left aside. Every other line is ignored.
     """
     from ase.data import atomic_numbers
 
-    found = []
+    atoms = []
     for line in text.splitlines():
         parts = re.sub(r"[,;|()\[\]*`:=]", " ", _MARKS.sub("", line)).split()
         symbol = re.sub(r"[\d_]+$", "", parts[0]) if parts else ""
@@ -72,5 +73,5 @@ def atom_lines(text: str) -> list[tuple[str, float, float, float]]:
         except ValueError:
             continue
         if all(map(math.isfinite, numbers)):
-            found.append((symbol, *numbers))
-    return found
+            atoms.append((symbol, *numbers))
+    return atoms

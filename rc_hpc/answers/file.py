@@ -1,36 +1,56 @@
-"""The file of a model's answers: every reply in full, how each parser reads it, and what the votes say."""
+"""The file of a model's answers: every reply in full, its readings, and what the votes say."""
 
 from __future__ import annotations
 
-from enum import IntEnum
 from pathlib import Path
 
 import numpy as np
 
-from rc_hpc.answers.predictions import ARMS
+from rc_hpc.answers.task import RULES, SEVEN_SYSTEMS, Task
 from rc_hpc.core.errors import RcError
-from rc_hpc.core.vocabulary import Outcome, System
+from rc_hpc.core.text import storable
+from rc_hpc.core.vocabulary import Outcome
 from rc_hpc.store import layout
 from rc_hpc.store.attributes import root_attributes
 from rc_hpc.store.content import content_hash
 from rc_hpc.store.files import new_h5
 from rc_hpc.store.schema import TEXT, Column, Schema
 
-#: Arms as stored.
-ArmCode = IntEnum("ArmCode", {name.replace("-", "_"): number for number, name in enumerate(ARMS)})
+KIND = "answers"
+#: What writes such files, for messages.
+_WRITER = "give one that jobs/query_vlm.py wrote"
+_TIE_SHARED = "a tie worth one over the number of tied labels where the truth is among them."
 
-_WHICH = (
-    Column("structure", "i8", "1", "Row of /structures."),
-    Column("arm", ArmCode, "1", "What the model was shown."),
-)
-COLUMNS = {
-    "structures": (
+
+def columns(task: Task) -> dict[str, tuple[Column, ...]]:
+    """Columns of each table, for the vocabulary, the parsers and the arms of a task."""
+    which = (
+        Column("structure", "i8", "1", "Row of /structures."),
+        Column("arm", task.arm_codes, "1", "What the model was shown."),
+    )
+    return {
+        "structures": _structures(task),
+        "arms": _arms(task),
+        "predictions": (*which, *_predictions(task)),
+        "samples": (*which, *_samples(task)),
+        "questions": (*which, *_QUESTIONS),
+    }
+
+
+def _structures(task: Task) -> tuple[Column, ...]:
+    own = (
         Column("id", TEXT, "1", "Identifier of the structure."),
-        Column("truth", System, "1", "True crystal system."),
+        Column("truth", task.codes, "1", task.truth),
         Column("formula", TEXT, "1", "Reduced chemical formula; empty where the input gave none."),
-    ),
-    "arms": (
-        Column("arm", ArmCode, "1", "What the model was shown."),
+    )
+    what = f"What each {task.noun} stands for in this question: a JSON list of texts."
+    return (*own, Column("choices", TEXT, "1", what)) if task.choices else own
+
+
+def _arms(task: Task) -> tuple[Column, ...]:
+    gates = task.gates
+    return (
+        Column("arm", task.arm_codes, "1", "What the model was shown."),
         Column(
             "cell", TEXT, "1", "Cell of the text or the pictures: conventional, stored or none."
         ),
@@ -38,22 +58,13 @@ COLUMNS = {
             "convention",
             TEXT,
             "1",
-            "Drawing convention of the pictures; empty for the frozen one, C1, and where there are none.",
+            "Drawing convention of the pictures; "
+            "empty for the frozen one, C1, and where there are none.",
         ),
         Column("k", "i4", "1", "Samples asked of each structure."),
         Column("n", "i4", "1", "Structures: the denominator, whatever was lost."),
-        Column(
-            "n_correct",
-            "i4",
-            "1",
-            "Structures predicted rightly; a tie goes to the tied label that was seen first.",
-        ),
-        Column(
-            "expected_correct",
-            "f8",
-            "1",
-            "The same with a tie worth one over the number of tied labels where the truth is among them.",
-        ),
+        Column("n_correct", "i4", "1", f"Structures predicted rightly; {RULES[task.ties[0]]}."),
+        Column("expected_correct", "f8", "1", f"The same with {_TIE_SHARED}"),
         Column("n_tied", "i4", "1", "Structures whose votes tie."),
         Column("n_failed", "i4", "1", "Samples without a reply."),
         Column("n_refused", "i4", "1", "Samples refused."),
@@ -61,10 +72,15 @@ COLUMNS = {
             "n_empty_by_length", "i4", "1", "Samples whose tokens ran out before any visible text."
         ),
         Column("n_unparsed", "i4", "1", "Replies that the parser could not read."),
-        Column("failed_rate", "f8", "1", "Failed samples of all samples; gated at 0.05."),
+        Column(
+            "failed_rate", "f8", "1", f"Failed samples of all samples; gated at {gates.api_errors}."
+        ),
         Column("lost_rate", "f8", "1", "Samples without a readable answer of all samples."),
         Column(
-            "unanswered_rate", "f8", "1", "Structures without any readable answer; gated at 0.05."
+            "unanswered_rate",
+            "f8",
+            "1",
+            f"Structures without any readable answer; gated at {gates.unanswered}.",
         ),
         Column(
             "scored", "?", "1", "No gate failed. Extraction is scored elsewhere and never here."
@@ -72,32 +88,33 @@ COLUMNS = {
         Column("why_unscored", TEXT, "1", "The gates that failed."),
         Column("n_parsers_agree", "i4", "1", "Answered samples that both parsers read alike."),
         Column("n_answered", "i4", "1", "Answered samples."),
-    ),
-    "predictions": (
-        *_WHICH,
+    )
+
+
+def _predictions(task: Task) -> tuple[Column, ...]:
+    return (
         Column(
             "prediction",
-            System,
+            task.codes,
             "1",
-            "Label with the most votes, of tied ones that seen first; none where no sample could be read.",
+            f"Label with the most votes; {RULES[task.ties[0]]}; "
+            "none where no sample could be read.",
         ),
         Column(
             "votes",
             "i4",
             "1",
-            "Votes for each crystal system, in the order of /vocabulary/system.",
-            ("system",),
+            f"Votes for each {task.noun}, in the order of /vocabulary/{task.axis}.",
+            (task.axis,),
         ),
         Column("correct", "?", "1", "The prediction is the truth."),
-        Column(
-            "expected",
-            "f8",
-            "1",
-            "Credit with a tie worth one over the number of tied labels where the truth is among them.",
-        ),
-    ),
-    "samples": (
-        *_WHICH,
+        Column("expected", "f8", "1", f"Credit with {_TIE_SHARED}"),
+    )
+
+
+def _samples(task: Task) -> tuple[Column, ...]:
+    said = f"{task.noun.capitalize()} as the parser"
+    return (
         Column("sample", "i4", "1", "Number of the sample, from 0."),
         Column(
             "key",
@@ -107,8 +124,10 @@ COLUMNS = {
         ),
         Column("outcome", Outcome, "1", "What became of it."),
         Column("text", TEXT, "1", "The reply's visible text."),
-        Column("answer_line", System, "1", "Crystal system as the parser answer-line reads it."),
-        Column("last_mention", System, "1", "Crystal system as the parser last-mention reads it."),
+        *(
+            Column(reading_column(parser), task.codes, "1", f"{said} {parser} reads it.")
+            for parser in task.parsers
+        ),
         Column("finish_reason", TEXT, "1", "As the endpoint calls it; empty where it gave none."),
         Column(
             "tokens_in", "f8", "1", "Tokens of the request; NaN where the endpoint did not tell."
@@ -148,106 +167,113 @@ COLUMNS = {
         Column("attempts", TEXT, "1", "Log of the attempts, JSON."),
         Column("message", TEXT, "1", "Why there is no answer; empty where there is one."),
         Column("reasoning", TEXT, "1", "Text of the reasoning, where the endpoint shows it."),
+    )
+
+
+_QUESTIONS = (
+    Column("prompt", TEXT, "1", "Text that was sent; empty where there was nothing to ask about."),
+    Column(
+        "prompt_version", TEXT, "1", "Version of rc_hpc's prompts, or own: the input's question."
     ),
-    "questions": (
-        *_WHICH,
-        Column(
-            "prompt", TEXT, "1", "Text that was sent; empty where there was nothing to ask about."
-        ),
-        Column(
-            "prompt_version",
-            TEXT,
-            "1",
-            "Version of rc_hpc's prompts, or own: the input's question.",
-        ),
-        Column(
-            "pictures",
-            TEXT,
-            "1",
-            "SHA-256 of the pictures that were sent, in order, separated by spaces.",
-        ),
+    Column(
+        "pictures",
+        TEXT,
+        "1",
+        "SHA-256 of the pictures that were sent, in order, separated by spaces.",
     ),
-}
+)
 _SCHEMA = Schema(
-    "answers",
-    "A vision-language model's answers about crystal structures: replies in full, readings, votes and gates.",
+    KIND,
+    "A vision-language model's answers about crystal structures: "
+    "replies in full, readings, votes and gates.",
     (),
     {},
 )
 
 
+def reading_column(parser: str) -> str:
+    """Column of the table ``samples`` that holds what a parser reads."""
+    return parser.replace("-", "_")
+
+
 def write_answers(
-    path: Path, tables: dict[str, dict[str, list]], identity: dict, attributes: dict
+    path: Path,
+    tables: dict[str, dict[str, list]],
+    identity: dict,
+    attributes: dict,
+    task: Task = SEVEN_SYSTEMS,
 ) -> None:
     """Write the file, whole or not at all.
 
     Parameters
     ----------
     tables
-        Values of each column of `COLUMNS`, by table and column.
+        Values of each of the `columns`, by table and column.
     identity, attributes
         As for `rc_hpc.store.attributes.root_attributes`.
     """
+    n_labels = len(task.labels)
     with new_h5(path) as h5:
         scales = layout.Dimensions(h5)
-        for table, columns in COLUMNS.items():
+        for table, its_columns in columns(task).items():
             n = len(next(iter(tables[table].values())))
-            for column in columns:
-                shape = (n, *(len(System) - 1 for _ in column.dims))
+            rows = "structure" if table == "structures" else f"{table}/row"
+            for column in its_columns:
+                shape = (n, *(n_labels for _ in column.dims))
                 dataset = layout.create(h5, f"{table}/{column.path}", column, shape)
-                values = np.empty(n, object) if column.dtype == TEXT else None
-                if values is None:
-                    values = np.asarray(tables[table][column.path], column.numpy_dtype).reshape(
-                        shape
-                    )
-                else:
-                    values[:] = [_storable(text) for text in tables[table][column.path]]
-                layout.write_rows(dataset, 0, values)
-                scales.attach(
-                    dataset,
-                    ("structure" if table == "structures" else f"{table}/row", *column.dims),
-                )
-        names = Column(
-            "vocabulary/system",
-            TEXT,
-            "1",
-            "Names of the crystal systems, in the order of the votes.",
-        )
-        dataset = layout.create(h5, names.path, names, (len(System) - 1,))
-        dataset[...] = [system.name for system in System if system]
-        scales.attach(dataset, ("system",))
+                layout.write_rows(dataset, 0, _values(column, tables[table][column.path], shape))
+                scales.attach(dataset, (rows, *column.dims))
+        said = f"Names of the {task.noun}s, in the order of the votes."
+        names = Column(_vocabulary(task), TEXT, "1", said)
+        dataset = layout.create(h5, names.path, names, (n_labels,))
+        dataset[...] = list(task.labels)
+        scales.attach(dataset, (task.axis,))
+        attributes = {"task": task.name, **attributes}
         for name, value in root_attributes(_SCHEMA, identity, set(), attributes).items():
             h5.attrs[name] = value
         h5.attrs["content_hash"] = content_hash(h5)
 
 
-def read_answers(path: Path) -> tuple[dict[str, dict[str, np.ndarray]], dict]:
+def read_answers(
+    path: Path, task: Task = SEVEN_SYSTEMS
+) -> tuple[dict[str, dict[str, np.ndarray]], dict]:
     """Tables and root attributes of such a file; enums as codes.
 
     Raises
     ------
     RcError
-        Not such a file.
+        Not such a file, or its answers are to another task.
     """
     try:
         with layout.open_h5(path) as h5:
-            if h5.attrs.get("kind") != _SCHEMA.kind:
+            if h5.attrs.get("kind") != KIND:
+                raise RcError(f"{path}: not a file of answers; {_WRITER}")
+            # files of 0.1.0 do not name the only task that there was
+            name = h5.attrs.get("task", SEVEN_SYSTEMS.name)
+            if name != task.name or tuple(h5[_vocabulary(task)].asstr()) != task.labels:
                 raise RcError(
-                    f"{path}: not a file of answers; give one that jobs/query_vlm.py wrote"
+                    f"{path}: answers the task {name!r} and is read as {task.name!r} "
+                    f"({', '.join(task.labels)}); give files of one task and version"
                 )
-            return {
+            tables = {
                 table: {
                     column.path: layout.read_rows(h5[f"{table}/{column.path}"])
-                    for column in columns
+                    for column in its_columns
                 }
-                for table, columns in COLUMNS.items()
-            }, dict(h5.attrs)
+                for table, its_columns in columns(task).items()
+            }
+            return tables, dict(h5.attrs)
     except (OSError, KeyError) as error:
-        raise RcError(
-            f"{path}: not a file of answers ({error}); give one that jobs/query_vlm.py wrote"
-        ) from error
+        raise RcError(f"{path}: not a file of answers ({error}); {_WRITER}") from error
 
 
-def _storable(text: str | None) -> str:
-    """Text as HDF5 takes it: no NUL, which would end it, and no lone surrogates."""
-    return (text or "").replace("\0", "\ufffd").encode(errors="replace").decode()
+def _vocabulary(task: Task) -> str:
+    return f"vocabulary/{task.axis}"
+
+
+def _values(column: Column, values: list, shape: tuple[int, ...]) -> np.ndarray:
+    if column.dtype != TEXT:
+        return np.asarray(values, column.numpy_dtype).reshape(shape)
+    texts = np.empty(shape, object)
+    texts[:] = [storable(text or "") for text in values]
+    return texts

@@ -3,20 +3,27 @@
 A file holds one arm of one model: ``arm, K, n, micro, predictions``, optionally ``model,
 unparseable, api_errors, scored, convention``; a prediction holds ``material_id, truth, pred`` and
 ``votes`` (label to count, in the order in which labels were first seen) or ``n_atoms_emitted``.
-Files of ours add an object ``rc_hpc`` that says how they came about (cell, parser, run).
+Files of ours add an object ``rc_hpc`` that says how they came about (cell, parser, run), and what
+was asked (``task``) where that is not what the released study asked.
 A key that is not known is an error: a misspelt one would switch a gate off without a word.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
-from functools import cached_property
+from collections.abc import Iterable
 from pathlib import Path
 
-from rc_hpc.answers.votes import Losses, leaders
-from rc_hpc.core.constants import CRYSTAL_SYSTEMS
+from rc_hpc.answers.arms import (
+    CELLS,
+    RELEASED_ARMS,
+    VOTELESS,
+    Prediction,
+    PredictionFile,
+    some,
+)
+from rc_hpc.answers.task import SEVEN_SYSTEMS, Task
+from rc_hpc.answers.votes import leaders
 from rc_hpc.core.errors import RcError
 
 _REQUIRED = {"arm": str, "K": int, "n": int, "micro": (int, float), "predictions": list}
@@ -29,177 +36,46 @@ _OPTIONAL = {
     "rc_hpc": dict,
 }
 _ROW = {"material_id": str, "truth": str}
-#: What the released files call their arms, as (arm, cell that its text or picture shows).
-_RELEASED = {
-    "zero-shot": ("pixels", "conventional"),
-    "frontier zero-shot": ("pixels", "conventional"),
-    "render_convention_sweep render convention": ("pixels", "conventional"),
-    "R3 coordinates-as-text": ("coordinates", "stored"),
-    "no-image control (TEXT)": ("question-only", "none"),
-    "perception_transplant A3 strong-extracts-weak-reasons": ("answer-from-text", "none"),
-}
-#: Arms by the names that files of ours use; the first four must hold votes.
-ARMS = ("pixels", "coordinates", "question-only", "formula-only", "extraction", "answer-from-text")
-CELLS = ("stored", "conventional", "none")
+_ROW_OPTIONAL = {"pred": (str, type(None)), "votes": dict, "n_atoms_emitted": int}
 
 
-@dataclass(frozen=True, slots=True)
-class Prediction:
-    """One structure of one arm.
-
-    Attributes
-    ----------
-    material_id, truth
-    pred
-        None where no sample could be read.
-    votes
-        Label to count, in the order in which labels were first seen; None where the file has none.
-    n_atoms_emitted
-        Atoms of an extraction leg; None elsewhere.
-    """
-
-    material_id: str
-    truth: str
-    pred: str | None
-    votes: Mapping[str, int] | None = None
-    n_atoms_emitted: int | None = None
-
-    @property
-    def correct(self) -> bool:
-        """Whether the prediction is the truth; no answer is wrong."""
-        return self.pred == self.truth
-
-
-@dataclass(frozen=True)
-class PredictionFile:
-    """One arm of one model over n structures.
-
-    Attributes
-    ----------
-    source
-        Its path, as shown in messages.
-    model
-        As its provider calls it; empty where the file names none.
-    arm
-        As the file says it.
-    k
-        Samples asked of each structure.
-    predictions
-        In file order.
-    unparseable, api_errors, scored
-        As the file says; None where it does not.
-    convention
-        Render convention of a convention sweep, else empty.
-    details
-        What our own files say under ``rc_hpc``.
-    """
-
-    source: str
-    model: str
-    arm: str
-    k: int
-    predictions: tuple[Prediction, ...]
-    unparseable: int | None = None
-    api_errors: int | None = None
-    scored: bool | None = None
-    convention: str = ""
-    details: dict = field(default_factory=dict)
-
-    @property
-    def kind(self) -> str:
-        """One of `ARMS`."""
-        return _RELEASED.get(self.arm, (self.arm,))[0]
-
-    @property
-    def cell(self) -> str:
-        """The cell that the model was shown: one of `CELLS`."""
-        return _RELEASED[self.arm][1] if self.arm in _RELEASED else self.details["cell"]
-
-    @property
-    def identity(self) -> tuple[str, str, str, str]:
-        """Model, kind, cell and convention: two files that agree in them are two runs of one thing."""
-        return self.model, self.kind, self.cell, self.convention
-
-    @cached_property
-    def ids(self) -> tuple[str, ...]:
-        """Ids in file order."""
-        return tuple(p.material_id for p in self.predictions)
-
-    @property
-    def n_correct(self) -> int:
-        """Structures predicted rightly."""
-        return sum(p.correct for p in self.predictions)
-
-    @property
-    def losses(self) -> Losses:
-        """What was lost; from the votes where there are any, else from the missing predictions."""
-        n = len(self.predictions)
-        unanswered = sum(p.pred is None for p in self.predictions)
-        read = sum(
-            self.k * (p.pred is not None) if p.votes is None else sum(p.votes.values())
-            for p in self.predictions
-        )
-        return Losses(n, self.k, self.api_errors, n * self.k - read, unanswered)
-
-    def why_unscored(self, samples: bool = False) -> str:
-        """Why the row is reported but not scored; empty for a scored one. `samples` as in `Losses`."""
-        reasons = [f"{name} above 5 %" for name in self.losses.failed_gates(samples)]
-        if self.scored is False and not reasons:
-            reasons.append("its file says so")
-        return ", ".join(reasons)
-
-    def rows(self, ids: Sequence[str]) -> list[Prediction]:
-        """The predictions of these structures, in this order.
-
-        Raises
-        ------
-        RcError
-            Some are missing; names the file and the first of them.
-        """
-        by_id = {p.material_id: p for p in self.predictions}
-        missing = [id_ for id_ in ids if id_ not in by_id]
-        if missing:
-            raise _broken(
-                self.source,
-                f"{len(missing)} of {len(ids)} structures are missing: {_some(missing)}; give files over the same structures",
-            )
-        return [by_id[id_] for id_ in ids]
-
-
-def read_predictions(path: str | Path) -> PredictionFile:
+def read_predictions(path: str | Path, task: Task = SEVEN_SYSTEMS) -> PredictionFile:
     """Read one file and check that its counts follow from its rows.
 
     Raises
     ------
     RcError
-        Unreadable, of another schema, with a repeated id, or with a count that is not that of its
-        rows; the message names the file and what to do.
+        Unreadable, of another schema or task, with a repeated id, or with a count that is not that
+        of its rows; the message names the file and what to do.
     """
     try:
         text = Path(path).read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
         raise _broken(path, f"cannot be read ({error}); check the path") from error
     try:
-        return parse_predictions(json.loads(text, object_pairs_hook=_unique_keys), str(path))
+        content = json.loads(text, object_pairs_hook=_unique_keys)
     except ValueError as error:
-        raise _broken(
-            path, f"not valid JSON ({error}); it may be cut short: fetch it again"
-        ) from error
+        reason = f"not valid JSON ({error}); it may be cut short: fetch it again"
+        raise _broken(path, reason) from error
+    return parse_predictions(content, str(path), task)
 
 
-def parse_predictions(content, source: str) -> PredictionFile:
+def parse_predictions(content, source: str, task: Task = SEVEN_SYSTEMS) -> PredictionFile:
     """The same from parsed JSON; `source` is shown in messages."""
     if not isinstance(content, dict):
         raise _broken(
             source,
-            f"a JSON {type(content).__name__}, not a prediction file; give one object with {', '.join(_REQUIRED)}",
+            f"a JSON {type(content).__name__}, not a prediction file; "
+            f"give one object with {', '.join(_REQUIRED)}",
         )
     _check_keys(source, "the file", content, _REQUIRED, _OPTIONAL)
+    details = dict(content.get("rc_hpc", {}))
+    _check_task(source, details.pop("task", _asked(SEVEN_SYSTEMS)), task)
     rows = tuple(
-        _row(source, number, row, content["K"])
+        _row(source, number, row, content["K"], task)
         for number, row in enumerate(content["predictions"], 1)
     )
-    found = PredictionFile(
+    file = PredictionFile(
         source,
         content.get("model", ""),
         content["arm"],
@@ -209,15 +85,16 @@ def parse_predictions(content, source: str) -> PredictionFile:
         content.get("api_errors"),
         content.get("scored"),
         content.get("convention", ""),
-        content.get("rc_hpc", {}),
+        details,
+        task,
     )
-    _check_arm(found)
-    _check_counts(found, content)
-    return found
+    _check_arm(file)
+    _check_counts(file, content)
+    return file
 
 
 def find_files(paths: Iterable[str | Path]) -> list[Path]:
-    """Files, and the ``*.json`` files of folders, sorted within each; a path given twice counts once."""
+    """Files, and the ``*.json`` files of folders, sorted within each; each path once."""
     files: dict[Path, None] = {}
     for path in map(Path, paths):
         inside = sorted(path.glob("*.json")) if path.is_dir() else [path]
@@ -227,13 +104,6 @@ def find_files(paths: Iterable[str | Path]) -> list[Path]:
             )
         files.update(dict.fromkeys(inside))
     return list(files)
-
-
-def read_all(paths: Iterable[str | Path]) -> list[PredictionFile]:
-    """Read several files or folders; raises as `read_predictions` and `check_together`."""
-    files = [read_predictions(path) for path in find_files(paths)]
-    check_together(files)
-    return files
 
 
 def check_together(files: Iterable[PredictionFile]) -> None:
@@ -251,7 +121,8 @@ def check_together(files: Iterable[PredictionFile]) -> None:
             what = " ".join(part for part in file.identity if part and part != "none")
             raise _broken(
                 file.source,
-                f"{what} is already in {seen[file.identity]}; two runs are never mixed: name one of them",
+                f"{what} is already in {seen[file.identity]}; two runs are never mixed: "
+                "name one of them",
             )
         seen[file.identity] = file.source
         for p in file.predictions:
@@ -259,19 +130,23 @@ def check_together(files: Iterable[PredictionFile]) -> None:
             if truth != p.truth:
                 raise _broken(
                     file.source,
-                    f"{p.material_id} is {p.truth} here and {truth} in {source}; they are not of one benchmark",
+                    f"{p.material_id} is {p.truth} here and {truth} in {source}; "
+                    "they are not of one benchmark",
                 )
 
 
 def to_json(file: PredictionFile) -> str:
     """The file's text in the released schema, with a final newline."""
+    details = file.details
+    if file.task.name != SEVEN_SYSTEMS.name:
+        details = details | {"task": _asked(file.task)}
     optional = {
         "model": file.model or None,
         "convention": file.convention or None,
         "unparseable": file.unparseable,
         "api_errors": file.api_errors,
         "scored": file.scored,
-        "rc_hpc": file.details or None,
+        "rc_hpc": details or None,
     }
     n = len(file.predictions)
     content = {
@@ -282,10 +157,23 @@ def to_json(file: PredictionFile) -> str:
         **{key: value for key, value in optional.items() if value is not None},
         "predictions": [_row_out(p) for p in file.predictions],
     }
-    parse_predictions(
-        json.loads(json.dumps(content)), file.source
-    )  # never write what we would refuse
+    # never write what we would refuse
+    parse_predictions(json.loads(json.dumps(content)), file.source, file.task)
     return json.dumps(content, ensure_ascii=False) + "\n"
+
+
+def _asked(task: Task) -> dict:
+    return {"name": task.name, "labels": list(task.labels)}
+
+
+def _check_task(source, said, task: Task) -> None:
+    if said != _asked(task):
+        name = said.get("name") if isinstance(said, dict) else said
+        raise _broken(
+            source,
+            f"answers the task {name!r} and is read as {task.name!r} ({', '.join(task.labels)}); "
+            "give files of one task and version",
+        )
 
 
 def _row_out(p: Prediction) -> dict:
@@ -297,33 +185,30 @@ def _row_out(p: Prediction) -> dict:
     return row
 
 
-def _row(source: str, number: int, row, k: int) -> Prediction:
+def _row(source: str, number: int, row, k: int, task: Task) -> Prediction:
     where = f"prediction {number}"
     if not isinstance(row, dict):
         raise _broken(source, f"{where} is a JSON {type(row).__name__}; write an object")
     if isinstance(row.get("material_id"), str):
         where += f" ({row['material_id']})"
-    _check_keys(
-        source, where, row, _ROW, {"pred": (str, type(None)), "votes": dict, "n_atoms_emitted": int}
-    )
+    _check_keys(source, where, row, _ROW, _ROW_OPTIONAL)
     if "pred" not in row or ("votes" not in row and "n_atoms_emitted" not in row):
-        raise _broken(
-            source, f"{where} lacks {'votes' if 'pred' in row else 'pred'}; write the file again"
-        )
+        lacking = "votes" if "pred" in row else "pred"
+        raise _broken(source, f"{where} lacks {lacking}; write the file again")
     votes, pred = row.get("votes"), row["pred"]
     for label in (row["truth"], *([] if pred is None else [pred]), *(votes or ())):
-        if label not in CRYSTAL_SYSTEMS:
-            raise _broken(source, f"{where}: {label!r} is none of {', '.join(CRYSTAL_SYSTEMS)}")
+        if label not in task.labels:
+            raise _broken(source, f"{where}: {label!r} is none of {', '.join(task.labels)}")
     if votes is not None:
-        if (
-            any(type(count) is not int or count < 1 for count in votes.values())
-            or sum(votes.values()) > k
-        ):
+        counted = all(type(count) is int and count > 0 for count in votes.values())
+        if not counted or sum(votes.values()) > k:
             raise _broken(
                 source,
-                f"{where}: votes {votes} are not whole numbers above 0 that add up to K = {k} at most",
+                f"{where}: votes {votes} are not whole numbers above 0 "
+                f"that add up to K = {k} at most",
             )
-        if pred not in (leaders(votes) or (None,)):
+        tie_is_a_miss = task.ties[0] == "wrong" and len(leaders(votes)) > 1
+        if pred not in ((None,) if tie_is_a_miss or not votes else leaders(votes)):
             raise _broken(
                 source, f"{where}: pred {pred!r} does not follow from its votes {votes}; vote again"
             )
@@ -338,13 +223,13 @@ def _check_keys(source, where: str, found: dict, required: dict, optional: dict)
     if unknown := found.keys() - required.keys() - optional.keys():
         raise _broken(
             source,
-            f"{where} has unknown keys {', '.join(sorted(unknown))}; known are {', '.join((*required, *optional))}",
+            f"{where} has unknown keys {', '.join(sorted(unknown))}; "
+            f"known are {', '.join((*required, *optional))}",
         )
     for key, types in (required | optional).items():
         value = found.get(key)
-        if key in found and (
-            not isinstance(value, types) or (isinstance(value, bool) and types is not bool)
-        ):
+        wrong = not isinstance(value, types) or (isinstance(value, bool) and types is not bool)
+        if key in found and wrong:
             raise _broken(
                 source,
                 f"{where}: {key} is {value!r}, a {type(value).__name__}; write the file again",
@@ -352,16 +237,15 @@ def _check_keys(source, where: str, found: dict, required: dict, optional: dict)
 
 
 def _check_arm(file: PredictionFile) -> None:
-    if file.arm not in (*ARMS, *_RELEASED):
-        raise _broken(
-            file.source, f"unknown arm {file.arm!r}; known are {', '.join((*ARMS, *_RELEASED))}"
-        )
-    if file.arm in ARMS and file.details.get("cell") not in CELLS:
+    known = (*file.task.arms, *(RELEASED_ARMS if file.task.name == SEVEN_SYSTEMS.name else ()))
+    if file.arm not in known:
+        raise _broken(file.source, f"unknown arm {file.arm!r}; known are {', '.join(known)}")
+    if file.arm in file.task.arms and file.details.get("cell") not in CELLS:
         raise _broken(
             file.source,
             f"does not say which cell was shown; set rc_hpc.cell to one of {', '.join(CELLS)}",
         )
-    if file.kind in ARMS[:4]:
+    if file.kind not in VOTELESS:
         for p in file.predictions:
             if p.votes is None:
                 raise _broken(
@@ -375,7 +259,7 @@ def _check_counts(file: PredictionFile, content: dict) -> None:
     if len(set(ids)) < n:
         repeated = sorted({id_ for id_ in ids if ids.count(id_) > 1})
         raise _broken(
-            file.source, f"repeated ids: {_some(repeated)}; keep one prediction per structure"
+            file.source, f"repeated ids: {some(repeated)}; keep one prediction per structure"
         )
     if file.k < 1:
         raise _broken(file.source, f"K is {file.k}; it counts the samples of a structure")
@@ -388,7 +272,8 @@ def _check_counts(file: PredictionFile, content: dict) -> None:
         if key in content and content[key] != value:
             raise _broken(
                 file.source,
-                f"{key} is {content[key]}, its predictions give {value}; it was changed or cut: fetch it again",
+                f"{key} is {content[key]}, its predictions give {value}; "
+                "it was changed or cut: fetch it again",
             )
     if file.api_errors is not None and not 0 <= file.api_errors <= n * file.k:
         raise _broken(
@@ -398,14 +283,10 @@ def _check_counts(file: PredictionFile, content: dict) -> None:
 
 
 def _unique_keys(pairs: list[tuple]) -> dict:
-    found = dict(pairs)
-    if len(found) < len(pairs):
+    unique = dict(pairs)
+    if len(unique) < len(pairs):
         raise ValueError("an object has a key twice")
-    return found
-
-
-def _some(names: Sequence[str]) -> str:
-    return ", ".join(names[:5]) + (", ..." if len(names) > 5 else "")
+    return unique
 
 
 def _broken(source, reason: str) -> RcError:

@@ -9,7 +9,9 @@ from pathlib import Path
 
 import numpy as np
 
-from rc_hpc.answers.predictions import PredictionFile, check_together, find_files, read_predictions
+from rc_hpc.answers.arms import PredictionFile
+from rc_hpc.answers.predictions import check_together, find_files, read_predictions
+from rc_hpc.answers.scoring import stored_predictions
 from rc_hpc.answers.votes import sample_accuracy, score
 from rc_hpc.core.errors import RcError, UsageError
 from rc_hpc.ladder import inputs as ladder_inputs
@@ -64,8 +66,6 @@ def _read(path: Path) -> list[PredictionFile]:
     """The predictions of one file, of one arm or of many."""
     if path.suffix not in (".h5", ".hdf5"):
         return [read_predictions(path)]
-    from rc_hpc.vlm.results import stored_predictions
-
     return stored_predictions(path)
 
 

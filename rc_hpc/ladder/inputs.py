@@ -10,7 +10,7 @@ from pathlib import Path
 
 import numpy as np
 
-from rc_hpc.answers.predictions import PredictionFile
+from rc_hpc.answers.arms import PredictionFile
 from rc_hpc.core.constants import CRYSTAL_SYSTEMS
 from rc_hpc.core.errors import RcError, Status
 from rc_hpc.kinds.packed.reader import PackedReader

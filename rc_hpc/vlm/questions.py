@@ -33,7 +33,7 @@ class Question:
     Attributes
     ----------
     id, arm
-        Structure, and one of `rc_hpc.answers.predictions.ARMS`.
+        Structure, and one of `rc_hpc.answers.task.ARMS`.
     prompt
         The whole text; None where there is nothing to ask about: the structure counts as not answered.
     prompt_version

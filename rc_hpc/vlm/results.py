@@ -4,25 +4,24 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 
-from rc_hpc.answers.file import COLUMNS, read_answers, write_answers
-from rc_hpc.answers.predictions import ARMS, PredictionFile, to_json
+from rc_hpc.answers.arms import PredictionFile
+from rc_hpc.answers.file import columns, reading_column, write_answers
+from rc_hpc.answers.predictions import to_json
+from rc_hpc.answers.scoring import Arm, Row, Sample, emitted, stored_predictions
+from rc_hpc.answers.task import SEVEN_SYSTEMS, Task
 from rc_hpc.answers.votes import score
-from rc_hpc.core.constants import CRYSTAL_SYSTEMS
 from rc_hpc.core.errors import Exit, RcError
 from rc_hpc.core.files import write_whole
 from rc_hpc.core.vocabulary import Outcome
 from rc_hpc.vlm.inputs import WITH_PICTURES, Inputs
 from rc_hpc.vlm.journal import Records
 from rc_hpc.vlm.questions import Question, request_key
-from rc_hpc.vlm.scoring import Arm, Row, Sample, emitted
 from rc_hpc.vlm.spend import Price, cost, reasoning_tokens, tokens_in, tokens_out
-
-_CODES = {name: number for number, name in enumerate(CRYSTAL_SYSTEMS, 1)} | {None: 0}
 
 
 @dataclass(frozen=True)
@@ -56,6 +55,7 @@ def write_results(
     identity: dict,
     parser: str,
     price: Price | None,
+    task: Task = SEVEN_SYSTEMS,
 ) -> list[tuple[Arm, PredictionFile | None]]:
     """Write all files of a finished run.
 
@@ -72,14 +72,14 @@ def write_results(
     by_key = {(question.id, question.arm): question for question in questions}
     records, tables, found = (
         Records(output.journal),
-        {table: {column.path: [] for column in columns} for table, columns in COLUMNS.items()},
+        {table: {column.path: [] for column in its} for table, its in columns(task).items()},
         [],
     )
     for row, subject in enumerate(inputs.subjects):
         _add(
             tables["structures"],
             id=subject.id,
-            truth=_CODES[subject.truth],
+            truth=task.code(subject.truth),
             formula=inputs.formula(subject.id),
         )
         for arm in arms:
@@ -88,7 +88,7 @@ def write_results(
             _add(
                 tables["questions"],
                 structure=row,
-                arm=ARMS.index(arm),
+                arm=task.arms.index(arm),
                 prompt=question.prompt or "",
                 prompt_version=question.prompt_version,
                 pictures=pictures,
@@ -108,7 +108,7 @@ def write_results(
                     raise RcError(
                         f"{output.journal}: sample {number} of {subject.id} in arm {arm} is missing: go on with --resume"
                     )
-                samples.append(_sample(tables["samples"], row, arm, number, record, price))
+                samples.append(_sample(tables["samples"], row, arm, number, record, price, task))
             rows.append(Row(subject.id, subject.truth, tuple(samples)))
         drawn = (
             arm in WITH_PICTURES
@@ -123,6 +123,7 @@ def write_results(
                 k,
                 tuple(rows),
                 inputs.manifest.convention if drawn else "",
+                task,
             )
         )
     details = {
@@ -139,13 +140,13 @@ def write_results(
     attributes = {
         "model": parameters["model"],
         "parser": parser,
-        "ties": "first",
+        "ties": task.ties[0],
         "currency": price.currency if price else "USD",
         "options": json.dumps(identity, sort_keys=True),
         "left_out": inputs.left_out,
         "requests_lost_in_flight": len(records.contents.lost),
     }
-    write_answers(output.path, tables, {}, attributes)
+    write_answers(output.path, tables, {}, attributes, task)
     _write_files(output, written)
     return written
 
@@ -158,62 +159,6 @@ def _write_files(output: Output, written: Sequence[tuple[Arm, PredictionFile | N
             path = output.prediction(arm.name)
             path.parent.mkdir(exist_ok=True)
             write_whole(path, to_json(file).encode())
-
-
-def stored_predictions(path: Path, parser: str | None = None) -> list[PredictionFile]:
-    """The arms of a file of answers but extraction, as prediction files.
-
-    Parameters
-    ----------
-    parser
-        How to read the replies; by default as they were read when the file was written.
-
-    Raises
-    ------
-    RcError
-        Not a file of answers.
-    """
-    tables, attributes = read_answers(path)
-    parser = parser or str(attributes["parser"])
-    options = json.loads(attributes["options"])
-    structures, samples = tables["structures"], tables["samples"]
-    found = []
-    for number, code in enumerate(tables["arms"]["arm"].tolist()):
-        name, k = ARMS[code], int(tables["arms"]["k"][number])
-        if name == "extraction":
-            continue
-        texts: dict[int, dict[int, Sample]] = {}
-        for at in np.flatnonzero(samples["arm"] == code):
-            texts.setdefault(int(samples["structure"][at]), {})[int(samples["sample"][at])] = (
-                Sample(Outcome(int(samples["outcome"][at])), samples["text"][at])
-            )
-        rows = tuple(
-            Row(id_, CRYSTAL_SYSTEMS[truth - 1], tuple(texts[row][sample] for sample in range(k)))
-            for row, (id_, truth) in enumerate(
-                zip(structures["id"], structures["truth"].tolist(), strict=True)
-            )
-        )
-        arm = Arm(
-            name,
-            tables["arms"]["cell"][number],
-            str(attributes["model"]),
-            k,
-            rows,
-            tables["arms"]["convention"][number],
-        )
-        versions = sorted(
-            set(tables["questions"]["prompt_version"][tables["questions"]["arm"] == code])
-        )
-        file = arm.predictions(
-            parser,
-            {
-                "prompts": versions,
-                "parameters": options["parameters"],
-                "provider": options["provider"],
-            },
-        )
-        found.append(replace(file, source=f"{path} ({name})"))
-    return found
 
 
 def parse_again(args) -> int:
@@ -241,7 +186,13 @@ def _cell(arm: str, chosen: str) -> str:
 
 
 def _sample(
-    table: dict, row: int, arm: str, number: int, record: dict | None, price: Price | None
+    table: dict,
+    row: int,
+    arm: str,
+    number: int,
+    record: dict | None,
+    price: Price | None,
+    task: Task,
 ) -> Sample:
     """Enter one sample into the table."""
     if record is None:
@@ -253,8 +204,10 @@ def _sample(
             "attempts": [],
             "message": "no atoms were emitted for this structure",
         }
-    sample = Sample(Outcome[record["outcome"]], record["text"], record.get("message") or "")
-    readings, usage = sample.readings, record["usage"]
+    sample = Sample.read(
+        task, Outcome[record["outcome"]], record["text"], record.get("message") or ""
+    )
+    usage = record["usage"]
     numbers = {
         "tokens_in": tokens_in(usage),
         "tokens_out": tokens_out(usage),
@@ -280,11 +233,10 @@ def _sample(
     _add(
         table,
         structure=row,
-        arm=ARMS.index(arm),
+        arm=task.arms.index(arm),
         sample=number,
         outcome=sample.outcome,
-        answer_line=_CODES[readings["answer-line"]],
-        last_mention=_CODES[readings["last-mention"]],
+        **{reading_column(name): task.code(label) for name, label in sample.readings.items()},
         n_attempts=len(record["attempts"]),
         attempts=json.dumps(record["attempts"]),
         **texts,
@@ -295,7 +247,8 @@ def _sample(
 
 def _count(tables: dict, arm: Arm, file: PredictionFile | None) -> None:
     """Enter an arm's predictions and counts into the tables."""
-    n, code = len(arm.rows), ARMS.index(arm.name)
+    task = arm.task
+    n, code = len(arm.rows), task.arms.index(arm.name)
     failed = arm.count(Outcome.request_error, Outcome.gave_up)
     alike, answered = arm.agreement()
     counts = {
@@ -334,12 +287,12 @@ def _count(tables: dict, arm: Arm, file: PredictionFile | None) -> None:
             "why_unscored": file.details["why_unscored"],
         }
         for row, p in enumerate(file.predictions):
-            votes = [p.votes.get(system, 0) for system in CRYSTAL_SYSTEMS]
+            votes = [p.votes.get(label, 0) for label in task.labels]
             _add(
                 tables["predictions"],
                 structure=row,
                 arm=code,
-                prediction=_CODES[p.pred],
+                prediction=task.code(p.pred),
                 votes=votes,
                 correct=p.correct,
                 expected=score(p.votes, p.truth, "expected"),

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 from training_cases import ROOT, VIEWS, job, write_pixels, write_split
 
-from rc_hpc.answers.predictions import read_all
+from rc_hpc.answers.predictions import check_together, find_files, read_predictions
 from rc_hpc.parallel.launch import child_environment
 from rc_hpc.training import run as training
 
@@ -119,7 +119,9 @@ def test_it_learns_and_tells_everything(clean):
 
 
 def test_predictions_are_in_the_ladders_schema(clean):
-    files = read_all([clean.with_suffix("") / "predictions"])
+    paths = find_files([clean.with_suffix("") / "predictions"])
+    files = [read_predictions(path) for path in paths]
+    check_together(files)
     assert [(file.k, file.kind, file.cell) for file in files] == [
         (1, "pixels", "conventional"),
         (2, "pixels", "conventional"),

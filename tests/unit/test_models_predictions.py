@@ -4,13 +4,12 @@ import dataclasses
 import json
 
 import pytest
-from model_cases import IDS, SAMPLES, content, made_file, reread, write
+from model_cases import IDS, SAMPLES, content, made_file, read_together, reread, write
 
 from rc_hpc.answers.extractions import read_extractions
 from rc_hpc.answers.predictions import (
     find_files,
     parse_predictions,
-    read_all,
     read_predictions,
     to_json,
 )
@@ -112,21 +111,21 @@ REFUSALS = {
 @pytest.mark.parametrize("case", REFUSALS)
 def test_refusals_name_the_file_and_the_fault(case):
     change, message = REFUSALS[case]
-    with pytest.raises(RcError, match=f"^some.json: .*{message}"):
+    with pytest.raises(RcError, match=rf"^some.json: .*{message}"):
         parse_predictions(spoil(change), "some.json")
 
 
 @pytest.mark.parametrize("text", ["[]", "{", "", '{"arm": "x", "arm": "y"}'])
 def test_other_files_are_refused(tmp_path, text):
     (tmp_path / "other.json").write_text(text)
-    with pytest.raises(RcError, match="other.json"):
+    with pytest.raises(RcError, match=r"other.json"):
         read_predictions(tmp_path / "other.json")
-    with pytest.raises(RcError, match="absent.json: cannot be read"):
+    with pytest.raises(RcError, match=r"absent.json: cannot be read"):
         read_predictions(tmp_path / "absent.json")
 
 
 def test_nothing_is_written_that_would_be_refused():
-    with pytest.raises(RcError, match="rc_hpc.cell"):
+    with pytest.raises(RcError, match=r"rc_hpc.cell"):
         to_json(made_file("coordinates"))
 
 
@@ -134,11 +133,11 @@ def test_two_runs_of_one_thing_are_not_mixed(tmp_path):
     write(tmp_path / "a.json", made_file())
     write(tmp_path / "b.json", made_file("frontier zero-shot"))
     with pytest.raises(
-        RcError, match="b.json: maker/model pixels conventional is already in .*a.json"
+        RcError, match=r"b.json: maker/model pixels conventional is already in .*a.json"
     ):
-        read_all([tmp_path])
+        read_together([tmp_path])
     write(tmp_path / "b.json", made_file(model="another"))
-    assert [file.model for file in read_all([tmp_path, tmp_path / "a.json"])] == [
+    assert [file.model for file in read_together([tmp_path, tmp_path / "a.json"])] == [
         "maker/model",
         "another",
     ]
@@ -147,18 +146,18 @@ def test_two_runs_of_one_thing_are_not_mixed(tmp_path):
 def test_files_of_two_benchmarks_are_not_mixed(tmp_path):
     write(tmp_path / "a.json", made_file())
     write(tmp_path / "b.json", made_file(model="another", truths=("hexagonal",) * 6))
-    with pytest.raises(RcError, match="b.json: id-0 is hexagonal here and cubic in .*a.json"):
-        read_all([tmp_path])
+    with pytest.raises(RcError, match=r"b.json: id-0 is hexagonal here and cubic in .*a.json"):
+        read_together([tmp_path])
 
 
 def test_missing_structures_are_named():
     assert [p.material_id for p in made_file().rows(IDS[::-1])] == list(IDS[::-1])
-    with pytest.raises(RcError, match="made up: 2 of 3 structures are missing: mp-1, mp-2"):
+    with pytest.raises(RcError, match=r"made up: 2 of 3 structures are missing: mp-1, mp-2"):
         made_file().rows(["id-0", "mp-1", "mp-2"])
 
 
 def test_an_empty_folder_is_named(tmp_path):
-    with pytest.raises(RcError, match="no .json files"):
+    with pytest.raises(RcError, match=r"no .json files"):
         find_files([tmp_path])
 
 
@@ -183,7 +182,7 @@ def test_extractions(tmp_path):
 @pytest.mark.data
 def test_released_files_recount(shared):
     expected = json.loads((shared / "expected" / "models.json").read_text())["prediction_files"]
-    files = read_all([shared / "data" / "records" / "predictions"])
+    files = read_together([shared / "data" / "records" / "predictions"])
     assert len(files) == len(expected) == 68
     for file in files:
         record = expected[file.source.rpartition("/")[2]]
@@ -214,7 +213,7 @@ def test_released_files_recount(shared):
 
 @pytest.mark.data
 def test_released_gates(shared):
-    files = read_all([shared / "data" / "records" / "predictions"])
+    files = read_together([shared / "data" / "records" / "predictions"])
     unscored = {(file.kind, file.model) for file in files if file.why_unscored()}
     assert unscored == {
         ("coordinates", "qwen/qwen2.5-vl-72b-instruct"),

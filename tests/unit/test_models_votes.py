@@ -4,9 +4,11 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from rc_hpc.answers.parsers import PARSERS, answer_line, last_mention
+from rc_hpc.answers.parsers import PARSERS, Words
+from rc_hpc.answers.task import SEVEN_SYSTEMS
 from rc_hpc.answers.votes import (
     TIE_RULES,
+    Gates,
     Losses,
     count_votes,
     leaders,
@@ -16,6 +18,8 @@ from rc_hpc.answers.votes import (
 )
 from rc_hpc.core.constants import CRYSTAL_SYSTEMS
 
+words_of_systems = Words(CRYSTAL_SYSTEMS)
+answer_line, last_mention = words_of_systems.answer_line, words_of_systems.last_mention
 systems = st.sampled_from(CRYSTAL_SYSTEMS)
 samples = st.lists(st.none() | systems, max_size=8)
 words = st.text(alphabet="abcdefghijklmnopqrstuvwxyz ,.\n", max_size=40).filter(
@@ -67,11 +71,15 @@ def test_expected_credit_of_all_labels_is_one(given_samples):
 
 
 def test_gates():
-    assert Losses(100, 3, 15, 15, 5).failed_gates(samples=True) == ()  # 5 % is not above 5 %
-    assert Losses(100, 3, 16, 16, 0).failed_gates() == ("api errors",)
+    by_sample = {"samples": True}
+    assert Losses(100, 3, 15, 15, 5).failed_gates(**by_sample) == ()  # 5 % is not above 5 %
+    assert Losses(100, 3, 16, 16, 0).failed_gates() == ("api errors above 5 %",)
     assert Losses(100, 3, 0, 16, 0).failed_gates() == ()
-    assert Losses(100, 3, 0, 16, 0).failed_gates(samples=True) == ("lost samples",)
-    assert Losses(100, 3, None, 18, 6).failed_gates() == ("unanswered structures",)
+    assert Losses(100, 3, 0, 16, 0).failed_gates(**by_sample) == ("lost samples above 5 %",)
+    assert Losses(100, 3, None, 18, 6).failed_gates() == ("unanswered structures above 5 %",)
+    strict = Gates(api_errors=0, unanswered=1)
+    assert Losses(100, 3, 1, 1, 90).failed_gates(strict) == ("api errors above 0 %",)
+    assert Losses(100, 3, 0, 290, 100).failed_gates(strict) == ()
 
 
 @pytest.mark.parametrize(
@@ -108,8 +116,7 @@ def test_replies(reply, answered, mentioned):
 @example("ANSWER:")
 @example("answer is\nanswer:\n")
 def test_any_text_gives_a_system_or_none(text):
-    for parse in PARSERS.values():
-        found = parse(text)
+    for found in SEVEN_SYSTEMS.readings(text).values():
         assert found is None or (found in CRYSTAL_SYSTEMS and found in text.lower())
 
 
@@ -138,4 +145,5 @@ def test_several_names_without_an_answer_line_are_no_answer(before, after, names
 
 
 def test_the_default_parser_comes_first():
-    assert list(PARSERS) == ["answer-line", "last-mention"]
+    assert (*SEVEN_SYSTEMS.parsers,) == PARSERS == ("answer-line", "last-mention")
+    assert SEVEN_SYSTEMS.parser == "answer-line"

@@ -8,12 +8,13 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from rc_hpc.core.vocabulary import Outcome
 
 from rc_hpc.answers.extractions import atom_lines, read_extractions
 from rc_hpc.answers.parsers import PARSERS
-from rc_hpc.answers.predictions import ARMS
+from rc_hpc.answers.scoring import Arm, Row, Sample, emitted
+from rc_hpc.answers.task import ARMS, SEVEN_SYSTEMS
 from rc_hpc.core.errors import RcError, UsageError
+from rc_hpc.core.vocabulary import Outcome
 from rc_hpc.vlm.inputs import open_inputs, read_records
 from rc_hpc.vlm.prompts import _texts, prompt
 from rc_hpc.vlm.questions import (
@@ -25,7 +26,6 @@ from rc_hpc.vlm.questions import (
     scattered,
     wrapped,
 )
-from rc_hpc.vlm.scoring import Arm, Row, Sample, emitted
 
 
 def test_keys_tell_apart_all_that_matters_and_nothing_else(tmp_path):
@@ -97,9 +97,7 @@ def test_every_arm_has_a_prompt_that_ends_as_the_parser_wants():
         if arm != "extraction":
             assert text.splitlines()[-1] == "ANSWER: <crystal system>"
             answered = text.rpartition("<")[0] + "trigonal"
-            assert {name: parse(answered) for name, parse in PARSERS.items()} == dict.fromkeys(
-                PARSERS, "trigonal"
-            )
+            assert SEVEN_SYSTEMS.readings(answered) == dict.fromkeys(PARSERS, "trigonal")
     with pytest.raises(KeyError):
         prompt("formula-only")
 
@@ -177,13 +175,13 @@ def test_any_text_is_read_as_some_list_of_atoms(text):
 
 
 def answered(*texts):
-    return tuple(Sample(Outcome.answered, text) for text in texts)
+    return tuple(Sample.read(SEVEN_SYSTEMS, Outcome.answered, text) for text in texts)
 
 
 def test_emitted_atoms_go_to_the_reader_of_the_ladder(tmp_path):
     rows = [
         Row("a", "cubic", answered("I see none", "Na 0 0 0\nCl .5 .5 .5")),
-        Row("b", "cubic", (Sample(Outcome.refused, "Na 0 0 0"),)),
+        Row("b", "cubic", (Sample.read(SEVEN_SYSTEMS, Outcome.refused, "Na 0 0 0"),)),
     ]
     path = tmp_path / "emitted.json"
     path.write_text(json.dumps(emitted(rows)))
@@ -196,9 +194,9 @@ def test_gates_and_readings_of_an_arm():
         answered("ANSWER: trigonal\nIt is not cubic", "ANSWER: cubic", "trigonal or hexagonal"),
     )
     lost = (
-        Sample(Outcome.gave_up, ""),
-        Sample(Outcome.refused, "cubic"),
-        Sample(Outcome.empty_by_length, ""),
+        Sample.read(SEVEN_SYSTEMS, Outcome.gave_up, ""),
+        Sample.read(SEVEN_SYSTEMS, Outcome.refused, "cubic"),
+        Sample.read(SEVEN_SYSTEMS, Outcome.empty_by_length, ""),
     )
     rows = tuple(Row(f"r{n}", "cubic", right) for n in range(38)) + (
         Row("sly", "trigonal", sly),
