@@ -29,7 +29,7 @@ case ${1:-} in
         finish ;;
     @merge)
         if [ -f "$2" ] && [ ! -d "$2.parts" ]; then echo "$2: finished already"; exit 0; fi
-        run merge "$RC_PYTHON" -m rc_hpc.census merge "$2"
+        plain merge "$RC_PYTHON" -m rc_hpc.census merge "$2"
         finish ;;
 esac
 
@@ -59,8 +59,7 @@ case $packed in
     *)
         packed=${output%.h5}.packed.h5
         run pack "$RC_PYTHON" -m rc_hpc.pack --resume --progress plain "${sources[@]}" "${pack[@]}" -o "$packed"
-        # Structures that could not be read (3) are rows like others.
-        if stopped || { [ "$code" != 0 ] && [ "$code" != 3 ]; }; then finish; fi ;;
+        [ "$word" = 'done' ] || finish ;;
 esac
 
 : "${RC_SHARDS:=8}"

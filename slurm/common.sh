@@ -1,9 +1,11 @@
 # shellcheck shell=bash
 # What the batch scripts share; they source it. Expects $here, the folder of the scripts.
 #
-#   run NAME COMMAND...   COMMAND as one srun step, a log for each rank; a signal to the batch script goes on to the ranks
-#   finish                leave: 0 where the work is done, requeued where it was stopped, else with the step's exit code
-#   submit OPTION...      sbatch from within a job
+#   run NAME COMMAND...    COMMAND, which knows --state, as one srun step with a log for each rank; a signal to the batch
+#                          script goes on to the ranks; afterwards $word says how it ended
+#   plain NAME COMMAND...  the same for a command that knows no --state
+#   finish                 leave: 0 where the work is done, requeued where it was stopped, else with the step's exit code
+#   submit OPTION...       sbatch from within a job
 #   train MODEL ARGUMENT...   training as such a step
 
 set -uo pipefail
@@ -43,21 +45,41 @@ run() {
     local name=$1 again
     shift
     mkdir -p "$logs" || exit 1
-    log=$logs/$name-0.log code=''
+    code='' word=none state=$logs/$name.state.json
     for again in 1 1 ''; do
         [ "$stopping" = 0 ] || return 0
-        echo "$name: $* (logs: $logs/$name-RANK.log)"
-        step "$name" "$@"
-        cat "$log" 2>/dev/null
-        # On a busy node MPI itself fails to start now and then, before any work is done.
-        if [ -z "$again" ] || [ "$code" = 0 ] || ! grep -qs MPI_Init "$logs/$name"-*.log; then break; fi
-        echo "MPI did not start: once more"
+        step "$name" "$@" --state "$state"
+        judge
+        # On a busy node MPI itself fails to start now and then: no rank has begun, and none could say why. What was
+        # asked for in the wrong way (2) stays wrong.
+        if [ "$word" != none ] || [ "$code" = 0 ] || [ "$code" = 2 ] || [ -z "$again" ]; then break; fi
+        [ "$stopping" != 0 ] || echo "$name: ended with $code before it began: once more"
     done
+}
+
+# What the program has told of itself, for this job and attempt: done, stopped, failed, killed, lost or none.
+judge() {
+    word=$(
+        trap '' USR1
+        PYTHONPATH="${PYTHONPATH:+$PYTHONPATH:}$here/.." \
+            "$RC_PYTHON" -m rc_hpc.parallel.state "$state" --job "$job" --attempt "$attempt"
+    ) || word=killed
+}
+
+plain() {
+    local name=$1
+    shift
+    mkdir -p "$logs" || exit 1
+    code='' word=none
+    [ "$stopping" = 0 ] || return 0
+    step "$name" "$@"
+    [ "$code" != 0 ] || word='done'
 }
 
 step() {
     local name=$1 signals
     shift
+    echo "$name: $* (logs: $logs/$name-RANK.log)"
     # -K: a rank that dies takes the others along, which would wait for it for ever.
     srun -K --mpi="$RC_MPI" --output="$logs/$name-%t.log" "${RC_SRUN[@]}" "$@" &
     step=$!
@@ -69,21 +91,26 @@ step() {
         [ "$signals" != "$stopping" ] || break
     done
     step=''
+    cat "$logs/$name-0.log" 2>/dev/null
 }
 
-# Whether the last step left unfinished work in good order. Its exit code is 0 then as after finished work: srun -K
-# would end the other ranks at the first that leaves with another.
+# Whether the last step left unfinished work in good order; also where the signal came before it could listen.
 stopped() {
-    if [ "$stopping" != 0 ] && [ "${code:-129}" -gt 128 ]; then
-        return 0  # the signal came before the step could listen to it
-    fi
-    [ "$code" = 0 ] && grep -qs -e 'stopped in good order' -e 'saved: go on with --resume' "$log"
+    case $word in
+        stopped) ;;
+        none|killed) [ "$stopping" != 0 ] && [ "$code" != 0 ] ;;
+        *) false ;;
+    esac
 }
 
 finish() {
     if ! stopped; then
-        # Failures recorded in the results (3) are results.
-        [ "$code" != 3 ] || code=0
+        case $word in
+            done) exit 0 ;;  # failures recorded in the results (3) are results
+            none) exit "$code" ;;
+            lost) echo "$state: the output that it names is not there, or is not what this job wrote" >&2 ;;
+        esac
+        [ "$code" != 0 ] || code=1
         exit "$code"
     fi
     # A job that was cancelled must not come back.
