@@ -1,14 +1,23 @@
-"""Lists of structure ids as files: one id a line."""
+"""Lists of structures as files: one a line, an id or a JSON object with ``material_id``."""
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
+from typing import Any
 
 from rc_hpc.core.errors import UsageError
 
 
 def read_ids(path: Path, flag: str) -> tuple[str, ...]:
-    """Ids of a file in its order; blank lines and a byte-order mark are none.
+    """Ids of a file in its order; raises as `read_entries`."""
+    return tuple(entry["material_id"] for entry in read_entries(path, flag))
+
+
+def read_entries(path: Path, flag: str) -> tuple[dict[str, Any], ...]:
+    """What a file says of each structure, in its order: ``material_id`` and what else stands there.
+
+    Blank lines and a byte-order mark are none.
 
     Parameters
     ----------
@@ -18,13 +27,28 @@ def read_ids(path: Path, flag: str) -> tuple[str, ...]:
     Raises
     ------
     UsageError
-        The file cannot be read, or holds no ids.
+        The file cannot be read, a line is not of that form, or there are no ids.
     """
     try:
         text = path.read_text(encoding="utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
         raise UsageError(f"{flag} {path}: cannot be read ({error})") from error
-    ids = tuple(line.strip() for line in text.split("\n") if line.strip())
-    if not ids:
+    entries = []
+    for number, line in enumerate(text.split("\n"), 1):
+        if line := line.strip():
+            entries.append(_entry(line, f"{flag} {path}, line {number}"))
+    if not entries:
         raise UsageError(f"{flag} {path}: holds no ids")
-    return ids
+    return tuple(entries)
+
+
+def _entry(line: str, where: str) -> dict[str, Any]:
+    if not line.startswith("{"):
+        return {"material_id": line}
+    try:
+        entry = json.loads(line)
+    except ValueError as error:
+        raise UsageError(f"{where}: not JSON ({error}); give an id, or a JSON object") from error
+    if not isinstance(entry.get("material_id"), str):
+        raise UsageError(f"{where}: has no material_id; give it, or the id alone")
+    return entry

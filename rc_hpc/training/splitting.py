@@ -11,7 +11,7 @@ from pathlib import Path
 
 from rc_hpc.core.constants import CRYSTAL_SYSTEMS
 from rc_hpc.core.errors import RcError, Status, UsageError
-from rc_hpc.core.ids import read_ids
+from rc_hpc.core.ids import read_entries
 from rc_hpc.report.tables import Table
 from rc_hpc.store.reader import read_table
 from rc_hpc.training import splits
@@ -155,21 +155,14 @@ def read_formulas(path: Path) -> dict[str, str]:
 def read_prior(
     paths: Sequence[Path], known: dict[str, str]
 ) -> tuple[frozenset[str], frozenset[str]]:
-    """Ids and reduced formulas of structures used before: files of ids, one a line, or JSON lines with ``material_id`` and perhaps ``formula``."""
+    """Ids and reduced formulas of structures used before, from files of ids, perhaps with formulas."""
     ids, formulas = set(), set()
     for path in paths:
-        try:
-            for line in read_ids(path, "--prior"):
-                row = json.loads(line) if line.startswith("{") else {"material_id": line}
-                ids.add(row["material_id"])
-                formula = row.get("formula") or known.get(row["material_id"])
-                if formula:
-                    formulas.add(splits.reduced(formula))
-        except (ValueError, KeyError) as error:
-            raise RcError(
-                f"{path}: not a list of structures ({type(error).__name__}: {error}); "
-                "give one id a line, or JSON lines with material_id"
-            ) from error
+        for entry in read_entries(path, "--prior"):
+            ids.add(entry["material_id"])
+            formula = entry.get("formula") or known.get(entry["material_id"])
+            if formula:
+                formulas.add(splits.reduced(formula))
     return frozenset(ids), frozenset(formulas)
 
 
