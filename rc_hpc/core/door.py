@@ -128,7 +128,7 @@ class Parser(argparse.ArgumentParser):
         values |= {name: value for name, value in given.items() if name in self._declared}
         for one in self._declared.values():
             if one.many and isinstance(values[one.name], list):
-                values[one.name] = tuple(values[one.name]) or one.asked
+                values[one.name] = _tuples(values[one.name]) or one.asked
             if one.required and values[one.name] in (None, ()):
                 self.error(f"the following arguments are required: {one.flag}")
         asked = Asked(values, tuple(self._declared.values()))
@@ -149,6 +149,8 @@ class Parser(argparse.ArgumentParser):
             how |= {"action": "count"}
         else:
             how |= {"type": one.parse or str, "choices": one.choices, "metavar": one.metavar}
+            if one.words > 1:
+                how["nargs"] = one.words
             if one.many:
                 how |= {"nargs": "*"} if one.positional else {"action": "append"}
             elif one.positional:
@@ -184,10 +186,22 @@ def _converted(path: Path, key: str, one: Opt, value: Any) -> Any:
         return value
     if one.many:
         items = value if isinstance(value, list) else [value]
-        return tuple(_parsed(where, one, item) for item in items)
+        return tuple(_words(where, one, item) for item in items)
     if isinstance(value, list):
         value = ",".join(map(str, value))
     return _parsed(where, one, value)
+
+
+def _words(where: str, one: Opt, value: Any) -> Any:
+    if one.words == 1:
+        return _parsed(where, one, value)
+    if not isinstance(value, list) or len(value) != one.words:
+        raise UsageError(f"{where}: give lists of {one.words}, not {value!r}")
+    return tuple(_parsed(where, one, word) for word in value)
+
+
+def _tuples(value: Any) -> Any:
+    return tuple(map(_tuples, value)) if isinstance(value, list) else value
 
 
 def _parsed(where: str, one: Opt, value: Any) -> Any:

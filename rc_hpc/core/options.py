@@ -43,6 +43,8 @@ class Opt:
         The default in words, where `asked` does not tell it.
     many
         May be given several times, or, for a positional, several at once.
+    words
+        Values that the flag takes at a time; of several, each is parsed, and they are a tuple.
     positional
         Has no flag.
     required
@@ -56,10 +58,11 @@ class Opt:
     asked: Any = None
     parse: Callable[[str], Any] | None = None
     choices: tuple[str, ...] | None = None
-    metavar: str | None = None
+    metavar: str | tuple[str, ...] | None = None
     short: str | None = None
     told: str | None = None
     many: bool = False
+    words: int = 1
     positional: bool = False
     required: bool = False
     kept: bool = True
