@@ -1,4 +1,4 @@
-"""The batch script that asks a model, on a real SLURM of one node, with a server that it starts itself."""
+"""The batch script that asks a model, on a real SLURM of one node; it starts the server itself."""
 
 import shlex
 import sys
@@ -9,6 +9,7 @@ from slurm_cases import ROOT, Box, free_ports, needs_slurm
 
 from rc_hpc.answers.predictions import read_predictions
 from rc_hpc.pack import main as pack
+from rc_hpc.parallel.state import read_state
 
 pytestmark = [*needs_slurm, pytest.mark.slow]
 
@@ -63,6 +64,8 @@ def test_a_stopped_job_comes_back_and_ends_its_work(box, tmp_path):
         time.sleep(0.1)
     box.tell("scancel", "--batch", "--signal=USR1", job)
     told = box.complete(job)
-    assert "stopped in good order" in told and "back into the queue" in told
+    assert "back into the queue" in told
+    [state] = tmp_path.glob("logs/*/attempt-0/query.state.json")
+    assert read_state(state)["state"] == "stopped"
     file = read_predictions(tmp_path / "a.predictions" / "formula-only.json")
     assert (len(file.predictions), file.k, file.losses.lost_samples) == (6, 12, 0)
