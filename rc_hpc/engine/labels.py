@@ -38,7 +38,7 @@ _FIXED = {
     "colour": ("red", "green", "blue"),
 }
 #: Integer columns of long tables that number what another dataset names.
-_NUMBERED = {
+NUMBERED = {
     "structure": "structures/id",
     "view": "protocol/view",
     "view_a": "protocol/view",
@@ -46,6 +46,8 @@ _NUMBERED = {
     "subset": "subsets/name",
     "protocol": "protocols/name",
 }
+#: Datasets below axes/ that together name a reading, in the order of its steps.
+_JOINED = ("rule", "enumeration", "estimator", "verification", "merge", "labeller")
 #: Of a training: integers that number classes.
 _CLASSES = ("truth", "answer")
 
@@ -100,18 +102,23 @@ class Labels:
         self.h5 = h5
         self._read: dict[str, np.ndarray] = {}
 
+    def source(self, dimension: str) -> str | None:
+        """Path of the dataset that names what stands along a dimension, or None."""
+        path = _ALONG.get(dimension, f"axes/{dimension}")
+        if dimension.endswith("_structure"):
+            path = f"{dimension.removesuffix('_structure')}/id"
+        dataset = self.h5.get(path)
+        known = isinstance(dataset, h5py.Dataset) and dataset.ndim == 1
+        return path if known and len(dataset) == len(self.h5[dimension]) else None
+
     def along(self, dimension: str) -> np.ndarray | None:
         """What stands along a dimension: text or numbers; None where only the place tells."""
         if dimension in _FIXED:
             return np.array(_FIXED[dimension], object)
         if dimension == "setting":
             return self._settings()
-        if is_structures(dimension) and dimension != "structure":
-            return self._whole(f"{dimension.removesuffix('_structure')}/id", (dimension,))
-        if dimension in _ALONG:
-            return self._whole(_ALONG[dimension], (dimension,))
-        own = self._whole(f"axes/{dimension}", (dimension,))
-        return self._joined(dimension) if own is None else own
+        path = self.source(dimension)
+        return self._joined(dimension) if path is None else self._whole(path)
 
     def of(self, path: str) -> np.ndarray | None:
         """Names by code of a dataset whose integers stand for names, or None."""
@@ -125,8 +132,8 @@ class Labels:
         if dataset.dtype.kind not in "iu":
             return None
         name = path.rpartition("/")[2]
-        if axes(dataset) in (("row",), ("pair",)) and name in _NUMBERED:
-            return self._whole(_NUMBERED[name])
+        if axes(dataset) in (("row",), ("pair",)) and name in NUMBERED:
+            return self._whole(NUMBERED[name])
         if name in _CLASSES and "class" in self.h5:
             return self._whole("class")
         for word in self.h5.get("vocabulary", ()):
@@ -147,13 +154,11 @@ class Labels:
         """The texts below axes/ of a dimension that several name together, such as a reading."""
         columns = [
             self._whole(path)
-            for path in self.beside(dimension)
-            if h5py.check_string_dtype(self.h5[path].dtype) and self.h5[path].ndim == 1
+            for name in _JOINED
+            if (path := f"axes/{name}") in self.h5 and axes(self.h5[path]) == (dimension,)
         ]
-        if not columns:
-            return None
         rows = zip(*columns, strict=True)
-        return np.array(["/".join(filter(None, row)) for row in rows], object)
+        return np.array(["/".join(filter(None, row)) for row in rows], object) if columns else None
 
     def _settings(self) -> np.ndarray | None:
         found = self._whole("settings/sweep")
@@ -161,13 +166,12 @@ class Labels:
             return None
         return np.array([f"{symprec:g} Å, {angle:g}°" for symprec, angle in found], object)
 
-    def _whole(self, path: str, dims: tuple[str, ...] | None = None) -> np.ndarray | None:
-        """A dataset in full; None where it is not there, or has other dimensions."""
-        dataset = self.h5.get(path)
-        if not isinstance(dataset, h5py.Dataset) or (dims and axes(dataset) != dims):
+    def _whole(self, path: str) -> np.ndarray | None:
+        """A dataset in full; None where it is not there."""
+        if path not in self.h5:
             return None
         if path not in self._read:
-            self._read[path] = layout.read_rows(dataset)
+            self._read[path] = layout.read_rows(self.h5[path])
         return self._read[path]
 
 
