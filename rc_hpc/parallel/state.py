@@ -30,7 +30,7 @@ from collections.abc import Mapping
 from datetime import UTC, datetime
 from enum import StrEnum
 from pathlib import Path
-from typing import Self
+from typing import Any, Self
 
 from rc_hpc.core.errors import Exit, RcError, UsageError
 from rc_hpc.core.files import disk_errors, parts_folder, write_whole
@@ -83,7 +83,7 @@ class RunState:
         self._known = False
         self._last = -float("inf")
         job, array_task, attempt = slurm_job()
-        self._told = {
+        self._told: dict[str, Any] = {
             "rc_hpc_state": VERSION,
             "command": command,
             "output": None if output is None else os.path.abspath(output),
@@ -117,8 +117,10 @@ class RunState:
 
     def far(self, done: int, total: int | None, unit: str = "structures") -> None:
         """Tell how much of the work is done; noted now and then, and at the end."""
-        self._told |= {"done": int(done), "total": total, "unit": unit}
-        if self._known and time.monotonic() - self._last >= INTERVAL_S:
+        whole = None if total is None else int(total)
+        self._told |= {"done": int(done), "total": whole, "unit": unit}
+        at_work = self._known and self._told["state"] == End.running
+        if at_work and time.monotonic() - self._last >= INTERVAL_S:
             with contextlib.suppress(RcError):  # no reason to end the work
                 self._write(End.running, durable=False)
 
@@ -139,14 +141,12 @@ class RunState:
         RcError
             The output is not there or carries no content hash.
         """
-        if self._path is not None and self._must_carry_hash():
-            carried = self._told["content_hash"] = _content_hash(self._told["output"])
-            if not carried:
-                raise RcError(f"{self._told['output']}: is to be done, but has no content hash")
+        output, whole = self._told["output"], self._told["shard"] is None
+        if self._path is not None and output is not None and whole:
+            self._told["content_hash"] = _content_hash(output)
+            if not self._told["content_hash"]:
+                raise RcError(f"{output}: is to be done, but has no content hash")
         self._write(End.done, exit_code)
-
-    def _must_carry_hash(self) -> bool:
-        return self._told["output"] is not None and self._told["shard"] is None
 
     def _write(self, state: End, exit_code: int | None = None, durable: bool = True) -> None:
         if self._path is None:

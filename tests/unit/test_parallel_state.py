@@ -7,6 +7,7 @@ import subprocess
 import sys
 
 import h5py
+import numpy as np
 import pytest
 
 from rc_hpc.core.errors import RcError, UsageError
@@ -219,6 +220,16 @@ def test_progress_tells_the_state_in_every_mode(tmp_path, monkeypatch):
         progress.update(3)
     told = read_state(path)
     assert (told["done"], told["total"], told["unit"]) == (7, 20, "replies")
+
+
+def test_an_end_stays_the_end(tmp_path, monkeypatch):
+    monkeypatch.setattr(states, "INTERVAL_S", 0)
+    path = tmp_path / "state.json"
+    state = RunState(path, "census")
+    state.begin()
+    state.stopped()
+    state.far(np.int64(1), np.int64(2))
+    assert end_of(path) == End.stopped
 
 
 def test_how_far_is_noted_now_and_then_only(tmp_path):
