@@ -236,7 +236,7 @@ class Pair:
             def describe(k: int, a=a, b=b, block=block, places=places) -> tuple[str, str, str]:
                 place = tuple(int(along[k]) for along in places)
                 where = self._where(old, table, matches, axis, block, place)
-                return where, _shown(a[place], names), _shown(b[place], names)
+                return where, _shown(a[place], codes, names), _shown(b[place], codes, names)
 
             tally.add(owners, describe)
         return tally, ids
@@ -345,9 +345,8 @@ def _taken(dataset: h5py.Dataset, rows: np.ndarray, others: list) -> np.ndarray:
     first, last = int(rows.min()), int(rows.max()) + 1
     if last - first <= 4 * len(rows):
         values = layout.read_rows(dataset, slice(first, last))
-        values = (
-            values if last - first == len(rows) and rows[0] < rows[-1] else values[rows - first]
-        )
+        if not np.array_equal(rows, np.arange(first, last)):
+            values = values[rows - first]
     else:
         unique, back = np.unique(rows, return_inverse=True)
         values = layout.read_rows(dataset, unique)[back]
@@ -378,9 +377,10 @@ def _type(dataset: h5py.Dataset) -> str:
     return "text" if _is_text(dataset) else str(dataset.dtype)
 
 
-def _shown(value, names: np.ndarray | None) -> str:
-    if names is not None:
-        return str(named(np.array([value]), names)[0]) or "none"
+def _shown(value, codes, names: np.ndarray | None) -> str:
+    """A value for people; `codes` is None where it is no name, `names` where it is one already."""
+    if codes is not None:
+        return str(value if names is None else named(np.array([value]), names)[0]) or "none"
     if isinstance(value, str):
         return repr(value if len(value) <= _SHOWN else f"{value[:_SHOWN]}...")
     return str(value)
