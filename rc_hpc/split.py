@@ -1,12 +1,14 @@
-"""Command: training and evaluation structures that share no composition: build a split, or audit one."""
+"""Command: training and evaluation structures that share no composition: build or audit a split."""
 
 from __future__ import annotations
 
 import sys
-from pathlib import Path
+from typing import NamedTuple
 
-from rc_hpc.core.old_door import Parser, guarded, setup_logging
-from rc_hpc.core.errors import Exit, UsageError
+from rc_hpc.core.door import Parser, Talk, guarded
+from rc_hpc.core.lazy import resolve
+from rc_hpc.core.options import Options
+from rc_hpc.training.options import AuditOptions, BuildOptions
 
 EXAMPLES = """\
   python -m rc_hpc.split build packed.h5 --reserve 13 --train-per-system 230 --eval-per-system 30 -o split
@@ -16,155 +18,64 @@ EXAMPLES = """\
   python -m rc_hpc.split audit split                what the sides share, and whether every element is on its side
   python -m rc_hpc.split audit released --structures packed.h5
                                                     a split whose lines have no formula
+  python -m rc_hpc.split build --help               the options of an action
 
   A split is a folder: train.jsonl and eval.jsonl, their id lists, and split_meta.json with the SHA-256 of each.
 """
-BUILD = """\
-  python -m rc_hpc.split build packed.h5 --reserve 13 --train-per-system 230 --eval-per-system 30 -o split
-"""
-AUDIT = """\
-  python -m rc_hpc.split audit released --structures packed.h5
-"""
 
 
-def elements(text: str) -> tuple[str, ...] | int:
-    """A number, or comma-separated symbols."""
-    if text.isdecimal():
-        return int(text)
-    from ase.data import atomic_numbers
+class Action(NamedTuple):
+    """One action: what it does, its options, an example, and the function that does it."""
 
-    names = tuple(part.strip() for part in text.split(","))
-    if strange := [name for name in names if name not in atomic_numbers or name == "X"]:
-        raise UsageError(
-            f"{strange[0]!r} is no element: give symbols such as Ti,Mn, or how many to draw"
-        )
-    return tuple(sorted(set(names)))
+    line: str
+    options: type[Options]
+    examples: str
+    does: str
+
+
+ACTIONS = {
+    "build": Action(
+        "Draw a split from packed structures.",
+        BuildOptions,
+        "  python -m rc_hpc.split build packed.h5 --reserve 13 --train-per-system 230 "
+        "--eval-per-system 30 -o split\n",
+        "rc_hpc.training.splitting:build_and_tell",
+    ),
+    "audit": Action(
+        "Say what the two sides of a split share. Exit code 3 where anything leaks.",
+        AuditOptions,
+        "  python -m rc_hpc.split audit released --structures packed.h5\n",
+        "rc_hpc.training.splitting:audit_and_tell",
+    ),
+}
 
 
 def parser() -> Parser:
-    """Argument parser of the command."""
-    p = Parser("python -m rc_hpc.split", __doc__, EXAMPLES, told=False)
-    actions = p.add_subparsers(dest="action", required=True, metavar="ACTION", title="actions")
-    text = "draw a split from packed structures"
-    build = actions.add_parser("build", help=text, description=f"{text}.", examples=BUILD)
-    build.add_argument(
-        "packed", type=Path, metavar="PACKED", help="file written by python -m rc_hpc.pack"
-    )
-    build.add_argument(
-        "-o",
-        "--output",
-        type=Path,
-        default=Path("split"),
-        metavar="DIR",
-        help="default: %(default)s",
-    )
-    build.add_argument(
-        "--reserve",
-        required=True,
-        metavar="N|A,B,C",
-        help="elements that only evaluation structures hold, or how many to draw",
-    )
-    build.add_argument(
-        "--seed", type=int, default=23, metavar="N", help="of all draws; default: %(default)s"
-    )
-    for side in ("train", "eval"):
-        build.add_argument(
-            f"--{side}-per-system",
-            type=int,
-            default=0,
-            metavar="N",
-            help="structures of each crystal system at most; default: all",
-        )
-    build.add_argument(
-        "--per-formula",
-        type=int,
-        default=0,
-        metavar="N",
-        help="structures of one formula at most; default: all",
-    )
-    build.add_argument(
-        "--max-atoms",
-        type=int,
-        default=0,
-        metavar="N",
-        help="atoms of the conventional cell at most; default: all that were packed",
-    )
-    build.add_argument(
-        "--quarantined", action="store_true", help="also structures whose label is unstable"
-    )
-    build.add_argument(
-        "--prior",
-        type=Path,
-        action="append",
-        default=[],
-        metavar="FILE",
-        help="structures used before: ids one a line, or JSON lines; neither they nor their formulas are drawn. May be repeated",
-    )
-    build.add_argument("--overwrite", action="store_true", help="replace the split in the folder")
-    build.add_config()
-    text = "say what the two sides of a split share"
-    audit = actions.add_parser(
-        "audit", help=text, description=f"{text}. Exit code 3 where anything leaks.", examples=AUDIT
-    )
-    audit.add_argument(
-        "split", type=Path, metavar="DIR", help="folder with train.jsonl and eval.jsonl"
-    )
-    audit.add_argument(
-        "--structures",
-        type=Path,
-        default=None,
-        metavar="FILE",
-        help="formulas of lines that have none: a packed file, or a JSON object of id to an object with formula",
-    )
-    audit.add_argument(
-        "--reserve",
-        default="",
-        metavar="A,B,C",
-        help="reserved elements; default: those in split_meta.json",
-    )
-    audit.add_argument(
-        "--prior", type=Path, action="append", default=[], metavar="FILE", help="as for build"
-    )
-    audit.add_config()
+    """Argument parser that tells the actions."""
+    p = Parser("python -m rc_hpc.split", __doc__, EXAMPLES)
+    lines = "; ".join(f"{name}: {action.line.rstrip('.')}" for name, action in ACTIONS.items())
+    p.add_argument("action", metavar="ACTION", choices=tuple(ACTIONS), help=lines)
+    return p
+
+
+def action_parser(name: str) -> Parser:
+    """Argument parser of an action."""
+    action = ACTIONS[name]
+    p = Parser(f"python -m rc_hpc.split {name}", action.line, action.examples)
+    p.add_options(action.options)
+    p.add_config()
     return p
 
 
 def main(argv=None) -> int:
     """Entry point; returns the exit code."""
-    return guarded(_run, argv)
+    return guarded(_run, sys.argv[1:] if argv is None else list(argv))
 
 
-def _run(argv) -> int:
-    args = parser().parse(argv)
-    setup_logging(args)
-    from rc_hpc.report.tables import show
-    from rc_hpc.training import splitting
-
-    reserve = elements(args.reserve) if args.reserve else ()
-    if args.action == "audit":
-        if isinstance(reserve, int):
-            raise UsageError(f"--reserve {reserve}: name the elements")
-        tables, leakage = splitting.audit(args.split, args.structures, reserve, args.prior)
-        code = Exit.CLEAN if leakage.clean else Exit.FAILURES
-    else:
-        caps = (args.train_per_system, args.eval_per_system, args.per_formula)
-        if min(*caps, args.max_atoms) < 0 or not 0 <= args.seed < 1 << 63:
-            raise UsageError("caps and --seed are whole numbers from 0 on")
-        request = splitting.Request(
-            reserve,
-            args.seed,
-            splitting.Caps(*caps),
-            args.max_atoms,
-            args.quarantined,
-            tuple(args.prior),
-        )
-        tables, code = (
-            splitting.build(args.packed, args.output, request, args.overwrite),
-            Exit.CLEAN,
-        )
-    if not args.quiet:
-        show(tables, "terminal")
-    return code
+def _run(argv: list[str]) -> int:
+    name = parser().parse_args(argv[:1]).action
+    asked = action_parser(name).read(argv[1:])
+    return resolve(ACTIONS[name].does)(asked.make(ACTIONS[name].options), asked.make(Talk))
 
 
 if __name__ == "__main__":

@@ -25,6 +25,10 @@ LABELLERS = ("statistical", "distance", "true-error")
 #: Rule, estimator, merge and labeller of the released noise experiment.
 RECORDED_READING = ("record", "anchor-pair", "first", "true-error")
 
+#: Resampling filters of pixel files, by Pillow's names. All but `nearest` widen with the
+#: reduction, so that fine lines are averaged rather than hit or missed.
+FILTERS = ("bicubic", "bilinear", "lanczos", "hamming", "box", "nearest")
+
 
 class Side(IntEnum):
     """Part that a structure plays in a design."""

@@ -7,10 +7,7 @@ import io
 import numpy as np
 
 from rc_hpc.core.errors import RcError, UsageError
-
-#: Pillow's resampling filters by our names. All but `nearest` widen with the reduction, so that
-#: fine lines are averaged rather than hit or missed.
-FILTERS = ("bicubic", "bilinear", "lanczos", "hamming", "box", "nearest")
+from rc_hpc.core.vocabulary import FILTERS
 
 
 def decode(data: bytes, size: int, filter_: str, name: str) -> np.ndarray:

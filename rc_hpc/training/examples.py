@@ -91,7 +91,7 @@ def prefetched(
                         continue
                 if done.is_set():
                     return
-        except BaseException as error:  # noqa: BLE001 - handed to the reader
+        except BaseException as error:
             ready.put(error)
 
     thread = threading.Thread(target=fill, daemon=True)

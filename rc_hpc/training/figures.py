@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 
 from rc_hpc.core.constants import CRYSTAL_SYSTEMS
-from rc_hpc.training import scores as scores
+from rc_hpc.training import scores
 
 #: Dots per inch of the PNGs.
 DPI = 150

@@ -127,7 +127,7 @@ def _timm(name: str, n_classes: int, size: int, weights: str):
     import timm
 
     if not timm.is_model(name):
-        near = ", ".join(timm.list_models(f"*{name.split('.')[0][:8]}*")[:5])
+        near = ", ".join(timm.list_models(f"*{name.split('.', maxsplit=1)[0][:8]}*")[:5])
         raise UsageError(
             f"--model: timm has no {name!r}{'; near it are ' + near if near else ''}: timm.list_models() names all"
         )

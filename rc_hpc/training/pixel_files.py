@@ -1,88 +1,82 @@
-"""Rendered pictures to a pixel file: decoded and reduced once, so that training waits for no decoder."""
+"""Pixel files: pictures decoded and reduced once, so that training waits for no decoder."""
 
 from __future__ import annotations
 
+import dataclasses
 import hashlib
 import json
 import os
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 
 import numpy as np
 
-from rc_hpc.core.errors import RcError, UsageError
-from rc_hpc.engine.run import RunOptions
-from rc_hpc.images.files import drawing_versions, picture_folder
+from rc_hpc.core.constants import CRYSTAL_SYSTEMS
+from rc_hpc.core.door import Talk, setup_logging
+from rc_hpc.core.errors import Exit, RcError, UsageError
+from rc_hpc.core.fingerprint import code_of
+from rc_hpc.engine.options import CodedWorkOptions
+from rc_hpc.images.files import drawing_versions
 from rc_hpc.images.pixels import check_reduction, decode
+from rc_hpc.kinds.renders.manifest import Manifest, read_manifest
 from rc_hpc.parallel.progress import Progress
-from rc_hpc.store.arrays import new_arrays, read_arrays
+from rc_hpc.parallel.state import RunState
+from rc_hpc.store.arrays import mapped, new_arrays, read_arrays
 from rc_hpc.store.attributes import package_versions
 from rc_hpc.store.content import input_hash
-from rc_hpc.store.outputs import check_conditions, check_not_read, check_output
+from rc_hpc.store.outputs import check_not_read, check_output
+from rc_hpc.store.parts import accepted, check_conditions
+from rc_hpc.training.examples import Examples
+from rc_hpc.training.options import PixelOptions
 
 KIND = "pixels"
 TITLE = "Pictures of crystal structures, decoded and reduced for training."
-_DATASETS = (
-    "structures/id",
-    "pictures/structure",
-    "pictures/view",
-    "pictures/file",
-    "pictures/sha256",
-    "protocol/view",
-)
+#: Modules that decide what is in a file.
+CODE = ("images/pixels",)
 
 
 @dataclass(frozen=True)
-class Manifest:
-    """The pictures of one rendering run.
+class Pictures:
+    """One block of pixels and where each structure lies in it."""
 
-    Attributes
-    ----------
-    path
-    views
-        Camera names.
-    ids
-        Structures that have a picture from every camera.
-    files, digests : (n, v) object
-        Paths of their pictures and the SHA-256 of each.
-    attrs
-        Root attributes.
-    n_without
-        Structures without pictures.
-    """
-
-    path: Path
+    pixels: np.ndarray
+    row: dict[str, int]
     views: tuple[str, ...]
-    ids: tuple[str, ...]
-    files: np.ndarray
-    digests: np.ndarray
     attrs: dict
-    n_without: int
+
+    def examples(self, ids: Sequence[str], systems: Sequence[str], path: Path) -> Examples:
+        """Pictures and labels of some structures, which `path` names.
+
+        Raises
+        ------
+        RcError
+            Some have no pictures.
+        """
+        missing = [id_ for id_ in ids if id_ not in self.row]
+        if missing:
+            raise RcError(
+                f"{len(missing)} of {len(ids)} structures of {path} have no pictures, the first "
+                f"{missing[0]}: render them and make the pixel file again (python -m rc_hpc.pixels)"
+            )
+        labels = np.array([CRYSTAL_SYSTEMS.index(system) for system in systems], np.int64)
+        return Examples(self.pixels, np.array([self.row[id_] for id_ in ids], np.int64), labels)
 
 
-def read_manifest(path: Path) -> Manifest:
-    """Read a manifest written by the rendering command."""
-    found, attrs = read_arrays(path, "renders", _DATASETS)
-    views, ids = tuple(found["protocol/view"]), found["structures/id"]
-    folder = picture_folder(path)
-    files = np.full((len(ids), len(views)), "", object)
-    digests = files.copy()
-    place = found["pictures/structure"], found["pictures/view"]
-    files[place] = [str(folder / name) for name in found["pictures/file"]]
-    digests[place] = found["pictures/sha256"]
-    whole = np.all(digests != "", axis=1)
-    return Manifest(
-        path, views, tuple(ids[whole]), files[whole], digests[whole], attrs, int(np.sum(~whole))
+def read_pictures(path: Path) -> Pictures:
+    """Map a pixel file into memory."""
+    columns, attrs = read_arrays(path, KIND, ("structures/id", "protocol/view"))
+    return Pictures(
+        mapped(path, KIND, "pixels"),
+        {id_: row for row, id_ in enumerate(columns["structures/id"])},
+        tuple(columns["protocol/view"]),
+        attrs,
     )
 
 
-def make_pixels(
-    manifests: Sequence[Path], size: int, filter_: str, run: RunOptions, threads: int
-) -> str:
-    """Write the pixel file of some manifests; returns what to tell, empty where it was finished.
+def make_pixels(options: PixelOptions, work: CodedWorkOptions, talk: Talk) -> int:
+    """Write the pixel file of some manifests, tell it, and give the exit code.
 
     Raises
     ------
@@ -91,59 +85,80 @@ def make_pixels(
     RcError
         A picture is missing, changed, or none.
     """
-    check_reduction(size, filter_)
-    check_not_read(run.output, manifests)
-    check_output(run.output, run.resume, run.overwrite)
-    found = [read_manifest(path) for path in manifests]
-    ids = _joined(found)
-    options = {
-        "size": size,
-        "filter": filter_,
-        "drawing": [json.loads(m.attrs["options"]) for m in found],
-    }
-    text = json.dumps(options, sort_keys=True)
+    setup_logging(talk)
+    with RunState(work.state, "pixels", work.output) as state:
+        state.begin()
+        told = _make(options, work, state)
+        state.done()
+    if not talk.quiet:
+        print(told)
+    return Exit.CLEAN
+
+
+def _make(options: PixelOptions, work: CodedWorkOptions, state: RunState) -> str:
+    check_reduction(options.size, options.filter)
+    check_not_read(work.output, options.manifest)
+    check_output(work.output, work.resume, work.overwrite)
+    manifests = [read_manifest(path) for path in options.manifest]
+    options = dataclasses.replace(options, drawing=tuple(one.options for one in manifests))
+    ids = _joined(manifests)
+    digests = (json.dumps(list(row)) for one in manifests for row in one.digests[one.whole])
     identity = {
-        "options": text,
-        "options_hash": hashlib.sha256(text.encode()).hexdigest(),
-        "input_hash": input_hash(
-            zip(ids, (json.dumps(list(row)) for m in found for row in m.digests), strict=True)
-        ),
+        "options": options.to_json(),
+        "options_hash": options.digest(),
+        "input_hash": input_hash(zip(ids, digests, strict=True)),
+        "code": code_of(CODE),
     }
-    if run.output.exists() and run.resume and not run.overwrite:
-        attrs = read_arrays(run.output, KIND, ())[1]
-        check_conditions(run.output, {key: attrs[key] for key in identity}, identity)
-        return ""
-    _write(found, ids, size, filter_, run, threads, identity)
-    n_without = sum(m.n_without for m in found)
-    text = f"{run.output}: {len(ids)} structures, {len(ids) * len(found[0].views)} pictures of {size} px, {run.output.stat().st_size / 1e6:.1f} MB"
-    return text + (
-        f"; {n_without} structures have no pictures and are left out" if n_without else ""
+    if work.output.exists() and work.resume:
+        attrs = read_arrays(work.output, KIND, ())[1]
+        before = {key: attrs.get(key) for key in identity}
+        check_conditions(work.output, before, accepted(before, identity, work.accept_code))
+        return f"{work.output}: finished already"
+    n_views = len(manifests[0].views)
+    with Progress(len(ids), "structures", work.progress, state=state) as progress:
+        _write(manifests, ids, options, work.output, identity, progress)
+    n_without = sum(int(np.sum(~one.whole)) for one in manifests)
+    size = work.output.stat().st_size / 1e6
+    text = (
+        f"{work.output}: {len(ids)} structures, {len(ids) * n_views} pictures of "
+        f"{options.size} px, {size:.1f} MB"
     )
+    without = f"; {n_without} structures have no pictures and are left out" if n_without else ""
+    return text + without
 
 
-def _joined(found: Sequence[Manifest]) -> list[str]:
-    seen: dict[str, Path] = {}
-    for manifest in found:
-        if manifest.views != found[0].views:
+def _joined(manifests: Sequence[Manifest]) -> list[str]:
+    """Ids of all structures with pictures, in the order of the manifests."""
+    first, seen = manifests[0], {}
+    for manifest in manifests:
+        if manifest.views != first.views:
             raise UsageError(
-                f"{manifest.path} shows {', '.join(manifest.views)}, {found[0].path} {', '.join(found[0].views)}: give manifests of one protocol"
+                f"{manifest.path} shows {', '.join(manifest.views)}, {first.path} "
+                f"{', '.join(first.views)}: give manifests of one protocol"
             )
-        for id_ in manifest.ids:
+        for row in np.flatnonzero(manifest.whole):
+            id_ = manifest.ids[row]
             if seen.setdefault(id_, manifest.path) is not manifest.path:
                 raise UsageError(
                     f"{id_} is in {seen[id_]} and in {manifest.path}: give each structure once"
                 )
     if not seen:
-        raise RcError(f"{', '.join(str(m.path) for m in found)}: no structure has all its pictures")
+        paths = ", ".join(str(one.path) for one in manifests)
+        raise RcError(f"{paths}: no structure has all its pictures")
     return list(seen)
 
 
 def _write(
-    found, ids, size: int, filter_: str, run: RunOptions, threads: int, identity: dict
+    manifests: Sequence[Manifest],
+    ids: Sequence[str],
+    options: PixelOptions,
+    output: Path,
+    identity: dict,
+    progress: Progress,
 ) -> None:
-    views = found[0].views
+    views, size = manifests[0].views, options.size
     attrs = {"package_versions": package_versions() | drawing_versions() | {"pillow": _pillow()}}
-    with new_arrays(run.output, KIND, TITLE, identity, attrs) as file:
+    with new_arrays(output, KIND, TITLE, identity, attrs) as file:
         file.add("structures/id", ids, "1", "Identifier of the structure.", ("structure",))
         file.add("protocol/view", views, "1", "Name of each camera.", ("view",))
         pixels = file.reserve(
@@ -151,43 +166,48 @@ def _write(
             (len(ids), len(views), size, size, 3),
             np.uint8,
             "1",
-            "Red, green and blue of each picture, 0 to 255; rows from the top. Not compressed, so that it can be mapped.",
+            "Red, green and blue of each picture, 0 to 255; rows from the top. Not compressed, "
+            "so that it can be mapped.",
             ("structure", "view", "row", "column", "colour"),
         )
-        with Progress(len(ids), "structures", run.progress) as progress:
-            for row, pictures in enumerate(_decoded(found, size, filter_, threads)):
-                pixels[row] = pictures
-                file.h5.check_disk()
-                progress.update(row + 1)
+        for row, pictures in enumerate(_decoded(manifests, options)):
+            pixels[row] = pictures
+            file.h5.check_disk()
+            progress.update(row + 1)
 
 
-def _decoded(
-    found: Sequence[Manifest], size: int, filter_: str, threads: int
-) -> Iterator[np.ndarray]:
+def _decoded(manifests: Sequence[Manifest], options: PixelOptions) -> Iterator[np.ndarray]:
     """Pictures of each structure, (v, size, size, 3); a few structures ahead of their use."""
-    rows = [row for m in found for row in zip(m.files, m.digests, strict=True)]
-    one = partial(_decode_row, size=size, filter_=filter_)
+    rows = [
+        (one.paths(row), one.digests[row]) for one in manifests for row in np.flatnonzero(one.whole)
+    ]
+    threads = options.threads or len(os.sched_getaffinity(0))
+
+    def decoded(row) -> np.ndarray:
+        pictures = [
+            decode(_bytes(path, digest), options.size, options.filter, str(path))
+            for path, digest in zip(*row, strict=True)
+        ]
+        return np.stack(pictures)
+
     if threads == 1:
-        yield from map(one, rows)
+        yield from map(decoded, rows)
         return
     with ThreadPoolExecutor(threads) as pool:  # Pillow decodes and resizes without Python's lock
         for start in range(0, len(rows), 8 * threads):
-            yield from pool.map(one, rows[start : start + 8 * threads])
+            yield from pool.map(decoded, rows[start : start + 8 * threads])
 
 
-def _decode_row(row, size: int, filter_: str) -> np.ndarray:
-    return np.stack([decode(_bytes(*one), size, filter_, one[0]) for one in zip(*row, strict=True)])
-
-
-def _bytes(name: str, digest: str) -> bytes:
+def _bytes(path: Path, digest: str) -> bytes:
     try:
-        data = Path(name).read_bytes()
+        data = path.read_bytes()
     except OSError as error:
         raise RcError(
-            f"{name}: {os.strerror(error.errno)}: keep the pictures beside their manifest, or render them again"
+            f"{path}: {os.strerror(error.errno)}: keep the pictures beside their manifest, "
+            "or render them again"
         ) from error
     if hashlib.sha256(data).hexdigest() != digest:
-        raise RcError(f"{name}: changed: its SHA-256 is not the manifest's; render it again")
+        raise RcError(f"{path}: changed: its SHA-256 is not the manifest's; render it again")
     return data
 
 

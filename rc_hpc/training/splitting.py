@@ -6,133 +6,121 @@ import json
 import re
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from pathlib import Path
 
 from rc_hpc.core.constants import CRYSTAL_SYSTEMS
-from rc_hpc.core.errors import RcError, Status, UsageError
+from rc_hpc.core.door import Talk, setup_logging
+from rc_hpc.core.errors import Exit, RcError, Status, UsageError
 from rc_hpc.core.ids import read_entries
-from rc_hpc.report.tables import Table
-from rc_hpc.store.reader import read_table
+from rc_hpc.engine.options import HDF5
+from rc_hpc.report.tables import Table, show
+from rc_hpc.store.reader import open_ours, read_table
 from rc_hpc.training import splits
+from rc_hpc.training.options import AuditOptions, BuildOptions
 from rc_hpc.training.split_files import EVAL, META, TRAIN, Part, read_split, write_split
-from rc_hpc.training.splits import Candidate, Caps, Leakage
+from rc_hpc.training.splits import Candidate, Leakage
 
 _COLUMNS = ("id", "status", "quarantine", "formula", "crystal_system", "n_atoms", "duplicate")
-_HDF5 = (".h5", ".hdf5")
 
 
-@dataclass(frozen=True)
-class Request:
-    """What a split is to be.
-
-    Attributes
-    ----------
-    reserve
-        Elements, or how many of them to draw.
-    seed, caps
-    max_atoms
-        Atoms of the conventional cell at most; 0: no limit.
-    quarantined
-        Take structures with an unstable label too.
-    prior
-        Files of structures that were used before.
-    """
-
-    reserve: tuple[str, ...] | int
-    seed: int
-    caps: Caps
-    max_atoms: int = 0
-    quarantined: bool = False
-    prior: tuple[Path, ...] = ()
-
-
-def build(packed: Path, folder: Path, request: Request, overwrite: bool) -> list[Table]:
+def build(options: BuildOptions) -> tuple[list[Table], Leakage]:
     """Build a split, write it, and audit what was written."""
-    if (folder / META).exists() and not overwrite:
+    folder, packed = options.output, options.packed
+    if (folder / META).exists() and not options.overwrite:
         raise UsageError(
             f"{folder} holds a split: --overwrite replaces it, -o names another folder"
         )
-    candidates = _candidates(packed, request.max_atoms, request.quarantined)
-    reserved = (
-        request.reserve
-        if isinstance(request.reserve, tuple)
-        else splits.draw_reserved(candidates, request.reserve, request.seed)
-    )
-    prior_ids, prior_formulas = read_prior(request.prior, {c.id: c.formula for c in candidates})
+    candidates = _candidates(packed, options.max_atoms, options.quarantined)
+    reserved = options.reserve
+    if isinstance(reserved, int):
+        reserved = splits.draw_reserved(candidates, reserved, options.seed)
+    known = {c.id: c.formula for c in candidates}
+    prior_ids, prior_formulas = read_prior(options.prior, known)
     train, evaluation = splits.build(
-        candidates, reserved, request.seed, request.caps, prior_ids, prior_formulas
+        candidates, reserved, options.seed, options.caps, prior_ids, prior_formulas
     )
     if not train or not evaluation:
         raise RcError(
-            f"{packed}: {len(train)} structures to train on and {len(evaluation)} to evaluate with {', '.join(reserved)} reserved: reserve other elements, or give more structures"
+            f"{packed}: {len(train)} structures to train on and {len(evaluation)} to evaluate "
+            f"with {', '.join(reserved)} reserved: reserve other elements, or give more structures"
         )
     leakage = splits.audit(train, evaluation, reserved, prior_ids, prior_formulas)
-    content = read_hash(packed)
+    used_before = sum(c.id in prior_ids or c.formula in prior_formulas for c in candidates)
+    counted = ("train_inter_eval", "train_inter_prior", "eval_inter_prior")
     meta = {
         "split_type": "composition-exclusion",
         "reserved_elements": list(reserved),
-        "seed": request.seed,
+        "seed": options.seed,
         "n_train": len(train),
         "n_eval": len(evaluation),
-        "caps": asdict(request.caps),
-        "max_atoms": request.max_atoms,
-        "quarantined": request.quarantined,
+        "caps": asdict(options.caps),
+        "max_atoms": options.max_atoms,
+        "quarantined": options.quarantined,
         "label": "crystal system of the cell as read",
-        "packed_content_hash": content,
-        "prior_used_excluded": sum(
-            c.id in prior_ids or c.formula in prior_formulas for c in candidates
-        ),
-        "leakage": {
-            name: len(getattr(leakage, name))
-            for name in ("train_inter_eval", "train_inter_prior", "eval_inter_prior")
-        },
+        "packed_content_hash": read_hash(packed),
+        "prior_used_excluded": used_before,
+        "leakage": {name: len(getattr(leakage, name)) for name in counted},
         "eval_all_have_unseen_element": not leakage.eval_unreserved,
     }
     write_split(
         folder, [_line(c, "train") for c in train], [_line(c, "eval") for c in evaluation], meta
     )
-    return audit(folder, None, (), request.prior, {c.id: c.formula for c in candidates})[0]
+    return audit(AuditOptions(split=folder, prior=options.prior), known)
 
 
 def audit(
-    folder: Path,
-    structures: Path | None,
-    reserved: Sequence[str],
-    prior: Sequence[Path],
-    known: dict[str, str] | None = None,
+    options: AuditOptions, known: dict[str, str] | None = None
 ) -> tuple[list[Table], Leakage]:
     """Tables of a split's leakage and sizes, and the leakage itself.
 
     Parameters
     ----------
-    structures
-        Packed file, or JSON object of id to ``formula``, for lines without a formula.
-    reserved
-        Elements; by default those that the folder names.
-    prior
-        Files of structures that were used before.
+    known
+        Formulas by id, where they are at hand.
     """
+    folder = options.split
     split = read_split(folder)
-    known = known or (read_formulas(structures) if structures else {})
-    reserved = tuple(reserved) or split.reserved
-    prior_ids, prior_formulas = read_prior(prior, known)
+    known = known or (read_formulas(options.structures) if options.structures else {})
+    reserved = options.reserve or split.reserved
+    prior_ids, prior_formulas = read_prior(options.prior, known)
     train, evaluation = _of_part(split.train, known), _of_part(split.evaluation, known)
     leakage = splits.audit(train, evaluation, reserved, prior_ids, prior_formulas)
     said = f"reserved: {', '.join(reserved)}" if reserved else "no elements are reserved"
-    prior_said = (
-        f"; {len(prior_ids)} structures used before" if prior else "; no earlier use was named"
+    before = (
+        f"{len(prior_ids)} structures used before" if options.prior else "no earlier use was named"
     )
     tables = [
-        Table("leakage", f"Leakage of {folder}; {said}{prior_said}", splits.leakage_frame(leakage)),
+        Table("leakage", f"Leakage of {folder}; {said}; {before}", splits.leakage_frame(leakage)),
         _sizes(train, evaluation),
     ]
     return tables, leakage
 
 
+def build_and_tell(options: BuildOptions, talk: Talk) -> int:
+    """Build a split and show its tables."""
+    setup_logging(talk)
+    tables, _ = build(options)
+    _tell(tables, talk)
+    return Exit.CLEAN
+
+
+def audit_and_tell(options: AuditOptions, talk: Talk) -> int:
+    """Audit a split and show its tables; the exit code says whether anything leaks."""
+    setup_logging(talk)
+    tables, leakage = audit(options)
+    _tell(tables, talk)
+    return Exit.CLEAN if leakage.clean else Exit.FAILURES
+
+
+def _tell(tables: list[Table], talk: Talk) -> None:
+    if not talk.quiet:
+        show(tables, "terminal")
+
+
 def read_formulas(path: Path) -> dict[str, str]:
     """Formula by id: of a packed file, or of a JSON object of id to an object with ``formula``."""
-    if path.suffix in _HDF5:
+    if path.suffix in HDF5:
         found = read_table(path, [f"structures/{name}" for name in ("id", "formula")])
         return {
             id_: formula
@@ -142,20 +130,27 @@ def read_formulas(path: Path) -> dict[str, str]:
             if formula
         }
     try:
-        return {
-            id_: entry["formula"]
-            for id_, entry in json.loads(path.read_text(encoding="utf-8")).items()
-        }
+        entries = json.loads(path.read_text(encoding="utf-8-sig"))
+        return {id_: entry["formula"] for id_, entry in entries.items()}
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
         raise RcError(
-            f"{path}: holds no formulas ({type(error).__name__}: {error}); give a packed file, or a JSON object of id to an object with formula"
+            f"{path}: holds no formulas ({type(error).__name__}: {error}); give a packed file, "
+            "or a JSON object of id to an object with formula"
         ) from error
 
 
 def read_prior(
     paths: Sequence[Path], known: dict[str, str]
 ) -> tuple[frozenset[str], frozenset[str]]:
-    """Ids and reduced formulas of structures used before, from files of ids, perhaps with formulas."""
+    """Ids and reduced formulas of structures used before.
+
+    Parameters
+    ----------
+    paths
+        Files of ids, perhaps with formulas.
+    known
+        Formulas by id, for ids without.
+    """
     ids, formulas = set(), set()
     for path in paths:
         for entry in read_entries(path, "--prior"):
@@ -168,8 +163,6 @@ def read_prior(
 
 def read_hash(packed: Path) -> str:
     """Content hash of a packed file."""
-    from rc_hpc.store.reader import open_ours
-
     with open_ours(packed, "packed") as h5:
         return str(h5.attrs["content_hash"])
 
@@ -179,15 +172,10 @@ def _candidates(packed: Path, max_atoms: int, quarantined: bool) -> list[Candida
     ids, status, quarantine, formulas, systems, n_atoms, duplicate = (
         found[f"structures/{name}"] for name in _COLUMNS
     )
-    taken = (
-        (duplicate == 0)
-        & (systems > 0)
-        & (
-            (status == Status.ok) & (quarantine == 0)
-            if not quarantined
-            else (status == Status.ok) | (status == Status.quarantined)
-        )
-    )
+    usable = (status == Status.ok) & (quarantine == 0)
+    if quarantined:
+        usable = (status == Status.ok) | (status == Status.quarantined)
+    taken = (duplicate == 0) & (systems > 0) & usable
     if max_atoms:
         taken &= n_atoms <= max_atoms
     return [
@@ -210,12 +198,14 @@ def _of_part(part: Part, known: dict[str, str]) -> list[Candidate]:
         formula = formula or known.get(id_)
         if formula is None:
             raise UsageError(
-                f"{part.path}: {id_} has no formula: give --structures, a packed file with it or a JSON object of id to formula"
+                f"{part.path}: {id_} has no formula: give --structures, a packed file with it or "
+                "a JSON object of id to formula"
             )
         candidate = _candidate(id_, system, formula)
         if elements is not None and set(elements) != set(candidate.elements):
             raise RcError(
-                f"{part.path}: {id_} holds {', '.join(elements)}, but its formula is {formula}: they are not of one structure"
+                f"{part.path}: {id_} holds {', '.join(elements)}, but its formula is {formula}: "
+                "they are not of one structure"
             )
         candidates.append(candidate)
     return candidates

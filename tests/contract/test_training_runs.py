@@ -1,4 +1,4 @@
-"""Training runs end to end on a small network: stopped, killed, resumed, with several processes, refused."""
+"""Training runs end to end on a small network: stopped, killed, resumed, parallel, refused."""
 
 import importlib.util
 import json
@@ -15,8 +15,13 @@ import pytest
 from training_cases import ROOT, VIEWS, job, write_pixels, write_split
 
 from rc_hpc.answers.predictions import check_together, find_files, read_predictions
+from rc_hpc.core.fingerprint import code_of, fingerprint
 from rc_hpc.parallel.launch import child_environment
+from rc_hpc.parallel.state import read_state
+from rc_hpc.store.parts import code_fingerprint
+from rc_hpc.training import checkpoints
 from rc_hpc.training import run as training
+from rc_hpc.training.recipe import Recipe
 
 missing = [
     name for name in ("torch", "torchvision", "timm") if importlib.util.find_spec(name) is None
@@ -139,33 +144,78 @@ def test_figures_are_pictures(clean, name):
     assert (clean.with_suffix("") / f"{name}.pdf").read_bytes().startswith(b"%PDF")
 
 
-@pytest.mark.parametrize("step", [8, 12])  # in the middle of the second epoch, and at its end
-def test_usr1_saves_and_leaves_and_the_rest_is_the_same(
-    data, clean, tmp_path, monkeypatch, capsys, step
+@pytest.mark.parametrize(
+    ("step", "name", "code"),
+    [(8, "SIGUSR1", 0), (12, "SIGTERM", 0), (8, "SIGINT", 130)],  # 12 ends the second epoch
+)
+def test_a_signal_saves_and_leaves_and_the_rest_is_the_same(
+    data, clean, tmp_path, monkeypatch, capsys, step, name, code
 ):
-    output, saved = tmp_path / "run.h5", []
-    save = training._save
+    output, saved, told = tmp_path / "run.h5", [], tmp_path / "state.json"
+    save = checkpoints.save
 
     def interrupted(path, state):
         save(path, state)
         saved.append(state.get("step"))
         if state.get("step") == step and saved.count(step) == 1:
-            os.kill(os.getpid(), signal.SIGUSR1)
+            os.kill(os.getpid(), getattr(signal, name))
 
-    monkeypatch.setattr(training, "_save", interrupted)
+    monkeypatch.setattr(checkpoints, "save", interrupted)
     every = ["--save-every", "1"] if step % 6 else []
     request = [*data, *QUICK[:-1], "--seeds", "23,24", "-o", str(output), *every, "--resume"]
-    assert job().main(request) == 0
-    assert not output.exists() and "SIGUSR1" in capsys.readouterr().err
+    request += ["--state", str(told)]
+    assert job().main(request) == code
+    assert not output.exists() and name in capsys.readouterr().err
     assert saved[-1] == step + 1
+    state = read_state(told)
+    assert (state["state"], state["exit_code"], state["done"]) == ("stopped", code, step + 1)
     assert job().main(request) == 0
+    state = read_state(told)
+    assert (state["state"], state["content_hash"]) == ("done", content(output))
     assert content(output) == content(clean)
     assert same(weights(output), weights(clean)) and same(weights(output, 24), weights(clean, 24))
     assert job().main(request) == 0 and "finished already" in capsys.readouterr().out
 
 
+def test_options_are_recorded_written_and_read_back(clean, data, tmp_path):
+    config, output = tmp_path / "c.toml", tmp_path / "again.h5"
+    more = [*QUICK, "--seeds", "23,24", "--resume"]
+    assert job().main([*data, *more, "-o", str(clean), "--write-config", str(config)]) == 0
+    assert job().main(["--config", str(config), "-o", str(output), "-q", "--progress", "none"]) == 0
+    assert content(output) == content(clean)
+    with h5py.File(clean) as h5:
+        recipe = Recipe.from_dict(json.loads(h5.attrs["options"]))
+    assert (recipe.seeds, recipe.epochs, recipe.learning_rate) == ((23, 24), 3, 0.003)
+    assert (recipe.weights, recipe.precision) == ("random", "float32")
+
+
+def test_work_of_other_code_is_joined_only_on_demand(data, tmp_path, monkeypatch, capsys):
+    output, save = tmp_path / "run.h5", checkpoints.save
+    request = [*data, *QUICK, "-o", str(output), "--resume"]
+
+    def interrupted(path, state):
+        save(path, state)
+        if state.get("step") == 6:
+            os.kill(os.getpid(), signal.SIGUSR1)
+
+    monkeypatch.setattr(checkpoints, "save", interrupted)
+    monkeypatch.setattr(training, "code_of", lambda _: {"training/loop.py": "0123456789ab"})
+    old = fingerprint({"training/loop.py": "0123456789ab"})
+    assert job().main(request) == 0 and not output.exists()
+    monkeypatch.undo()
+    assert job().main(request) == 1
+    assert f"--accept-code {old}" in capsys.readouterr().err
+    assert job().main([*request, "--accept-code", old]) == 0
+    with h5py.File(output) as h5:
+        assert code_fingerprint(h5.attrs) == old
+        assert json.loads(h5.attrs["accepted_code"]) == [fingerprint(code_of(training.CODE))]
+
+
 def forked(run):
-    """Process number of a child that leaves with what `run` returns; a new interpreter would spend its time on importing torch."""
+    """Process number of a child that leaves with what `run` returns.
+
+    A new interpreter would spend its time on importing torch.
+    """
     child = os.fork()
     if child == 0:
         try:
@@ -180,7 +230,7 @@ def status(child):
 
 
 def test_killed_in_mid_epoch_it_ends_with_the_same_weights(data, clean, tmp_path, capsys):
-    save = training._save
+    save = checkpoints.save
 
     def deadly(path, state):
         save(path, state)
@@ -188,14 +238,14 @@ def test_killed_in_mid_epoch_it_ends_with_the_same_weights(data, clean, tmp_path
             os.kill(os.getpid(), signal.SIGKILL)
 
     def run():
-        training._save = deadly
+        checkpoints.save = deadly
         return job().main(request)
 
     output = tmp_path / "run.h5"
     request = [*data, *QUICK, "--seeds", "23,24", "-o", str(output), "--save-every", "3"]
     assert status(forked(run)) == -signal.SIGKILL
     checkpoint = output.with_name("run.h5.parts") / "seed-23.pt"
-    assert training._load(checkpoint)["step"] == 9 and not output.exists()
+    assert checkpoints.load(checkpoint)["step"] == 9 and not output.exists()
     assert job().main(request) == 2 and "--resume" in capsys.readouterr().err
     assert (
         job().main([*request, "--resume", "--epochs", "4"]) == 1

@@ -10,8 +10,10 @@ from rc_hpc.core.errors import RcError
 from rc_hpc.pack import main as pack
 from rc_hpc.split import main
 from rc_hpc.training import splits
+from rc_hpc.training.options import AuditOptions
 from rc_hpc.training.split_files import read_part, read_split
 from rc_hpc.training.splits import Candidate, Caps
+from rc_hpc.training.splitting import audit
 
 FORMULAS = {
     "NaCl": ("Na", "Cl"),
@@ -197,17 +199,29 @@ def test_requests_that_cannot_be_met(packed, tmp_path, capsys, more, said):
     assert said in capsys.readouterr().err and not (tmp_path / "split").exists()
 
 
-@pytest.mark.data
-def test_the_released_split_does_not_leak(shared, capsys):
-    from rc_hpc.training.splitting import audit
+@pytest.mark.filterwarnings("ignore")
+def test_the_options_written_make_the_same_split(packed, tmp_path):
+    config, first, again = tmp_path / "c.toml", tmp_path / "first", tmp_path / "again"
+    prior = tmp_path / "prior.ids"
+    prior.write_text("mp-1\n")
+    request = ["--reserve", "Ti,O,La", "--seed", "5", "--eval-per-system", "3", "-q"]
+    request += ["--prior", str(prior), "--prior", str(prior)]
+    arguments = ["build", str(packed), *request, "-o", str(first), "--write-config", str(config)]
+    assert main(arguments) == 0
+    assert main(["build", "--config", str(config), "-o", str(again), "-q"]) == 0
+    for side in ("train", "eval"):
+        assert (again / f"{side}.ids").read_bytes() == (first / f"{side}.ids").read_bytes()
 
+
+@pytest.mark.data
+def test_the_released_split_does_not_leak(shared):
     folder = shared / "data" / "e3"
-    tables, leakage = audit(folder, folder / "labels.json", (), ())
+    tables, leakage = audit(AuditOptions(folder, folder / "labels.json"))
     assert leakage.clean and leakage.train_inter_eval == ()
     split = read_split(folder)
     assert (len(split.train.ids), len(split.evaluation.ids)) == (1610, 210)
     assert len(split.reserved) == 13
     assert tables[1].frame["train"].tolist() == [230] * 7 + [1610, 1198]
-    # every evaluation structure holds a reserved element: with the others reserved, all of them are named
-    other = audit(folder, folder / "labels.json", ("Og",), ())[1]
+    # every evaluation structure holds a reserved element: with others reserved, all are named
+    _, other = audit(AuditOptions(folder, folder / "labels.json", ("Og",)))
     assert len(other.eval_unreserved) == 210
