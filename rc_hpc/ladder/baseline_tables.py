@@ -1,4 +1,4 @@
-"""The tables of what needs no model: metric baselines, strata, granularity, resampling; and transplants."""
+"""The tables of what needs no model: baselines, strata, granularity, resampling; transplants."""
 
 from __future__ import annotations
 
@@ -8,9 +8,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from rc_hpc.ladder import baselines, contrasts, transplant
+from rc_hpc.answers.extractions import read_extractions
+from rc_hpc.ladder import baselines, contrasts, resampling, transplant
 from rc_hpc.ladder.evidence import Evidence, Missing
-from rc_hpc.stats import resampling, statistics
+from rc_hpc.ladder.inputs import Crystals, read_crystals
+from rc_hpc.stats import statistics
 from rc_hpc.stats.frames import frame_of
 from rc_hpc.stats.intervals import wilson
 
@@ -27,17 +29,13 @@ _METRIC, _SHAPE_FREE = FORESTS
 
 
 @lru_cache(maxsize=256)
-def _answers(
-    e: Evidence, name: str, cell: str, granularity: str = "crystal system"
-) -> baselines.Forest:
+def _answers(e: Evidence, name: str, cell: str, granularity: str = "crystal system") -> np.ndarray:
     """One forest's answers to the evaluation structures."""
-    train, evaluation = (
-        FORESTS[name](_features(found, cell)) for found in (e.training, e.crystals)
-    )
+    train, evaluation = (FORESTS[name](_features(side, cell)) for side in (e.training, e.crystals))
     return baselines.forest(train, e.training.labels()[granularity], evaluation)
 
 
-def _features(crystals, cell: str) -> np.ndarray:
+def _features(crystals: Crystals, cell: str) -> np.ndarray:
     lattices, n_atoms = crystals.cell(cell)
     return baselines.features(lattices, n_atoms, crystals.mass_per_atom)
 
@@ -78,10 +76,10 @@ def _baselines(e: Evidence):
                 cell,
                 baselines.metric_rule(_classes(e, cell), tie) == e.truths,
             )
-    if e.request.train is not None:
+    if e.options.train is not None:
         for name in FORESTS:
             for cell in CELLS:
-                add(name, cell, _answers(e, name, cell).predictions == e.truths)
+                add(name, cell, _answers(e, name, cell) == e.truths)
     columns = (
         "baseline",
         "cell",
@@ -93,8 +91,14 @@ def _baselines(e: Evidence):
         "sufficient",
         "ambiguous",
     )
-    trained = f"{baselines.N_TREES} trees, seed {baselines.FOREST_SEED}, features rounded to {baselines.DECIMALS} decimals: expect +-1 between versions"
-    strata = f"right where the drawn cell's metric is cue sufficient ({int(sufficient.sum())}) and where it is ambiguous ({int((~sufficient).sum())})"
+    trained = (
+        f"{baselines.N_TREES} trees, seed {baselines.FOREST_SEED}, "
+        f"features rounded to {baselines.DECIMALS} decimals: expect +-1 between versions"
+    )
+    strata = (
+        f"right where the drawn cell's metric is cue sufficient ({int(sufficient.sum())}) "
+        f"and where it is ambiguous ({int((~sufficient).sum())})"
+    )
     return f"Baselines without pictures; {strata}; {trained}", frame_of(
         records, columns, ("count", "n", "sufficient", "ambiguous")
     )
@@ -111,9 +115,10 @@ def _strata(e: Evidence):
         }
         for name in sorted(set(classes.tolist()))
     ]
-    what = f"lengths equal within {baselines.LENGTH_TOLERANCE:g} of the larger, angles within {baselines.ANGLE_EQUAL:g} degree"
     return (
-        f"What the metric of the conventional cell tells, and whether it is the true system; {what}",
+        "What the metric of the conventional cell tells, and whether it is the true system; "
+        f"lengths equal within {baselines.LENGTH_TOLERANCE:g} of the larger, "
+        f"angles within {baselines.ANGLE_EQUAL:g} degree",
         frame_of(
             records,
             ("metric_class", "structures", "sufficient", "ambiguous"),
@@ -128,13 +133,14 @@ def _cues(e: Evidence):
     if not names:
         raise Missing("needs pixel files")
     rows = [*e.correct(image[name] for name in names)]
-    if e.request.train is not None:
+    if e.options.train is not None:
         for cell in CELLS:
             names.append(f"{_METRIC}, {cell} cell")
-            rows.append(_answers(e, _METRIC, cell).predictions == e.truths)
+            rows.append(_answers(e, _METRIC, cell) == e.truths)
     frame = contrasts.sufficiency(names, np.array(rows), _sufficient(e))
     return (
-        "Accuracy on pictures where the cell's metric tells the system and where it does not; Fisher's exact p",
+        "Accuracy on pictures where the cell's metric tells the system and where it does not; "
+        "Fisher's exact p",
         frame,
     )
 
@@ -148,21 +154,21 @@ def _floor(e: Evidence):
     references = {
         "untrained metric rule, conventional cell": baselines.metric_rule(_classes(e)) == e.truths
     }
-    if e.request.train is not None:
+    if e.options.train is not None:
         for name, cell in ((_SHAPE_FREE, "stored"), (_METRIC, "conventional")):
-            references[f"{name}, {cell} cell"] = _answers(e, name, cell).predictions == e.truths
+            references[f"{name}, {cell} cell"] = _answers(e, name, cell) == e.truths
     records = []
     for reference, theirs in references.items():
         for model, right in zip(image, e.correct(image.values()), strict=True):
-            found = contrasts.paired(right, theirs)
+            pair = contrasts.paired(right, theirs)
             below = statistics.binomial_test(
-                found["first"], found["n"], found["second"] / found["n"], "less"
+                pair["first"], pair["n"], pair["second"] / pair["n"], "less"
             )
-            records.append({"against": reference, "model": model, **found, "below_p": below})
-    frame = pd.DataFrame(records)
+            records.append({"against": reference, "model": model, **pair, "below_p": below})
     return (
-        "Models on pictures (first) against baselines without (second): exact McNemar p, and the one-sided binomial below_p that takes the baseline's rate as known",
-        frame,
+        "Models on pictures (first) against baselines without (second): exact McNemar p, "
+        "and the one-sided binomial below_p that takes the baseline's rate as known",
+        pd.DataFrame(records),
     )
 
 
@@ -178,7 +184,7 @@ def _granularity(e: Evidence):
         for name, short in ((_METRIC, "forest"), (_SHAPE_FREE, "shape_free")):
             for cell in CELLS:
                 record[f"{short}_{cell}"] = int(
-                    (_answers(e, name, cell, granularity).predictions == labels).sum()
+                    (_answers(e, name, cell, granularity) == labels).sum()
                 )
         records.append(record)
     names = (
@@ -191,31 +197,32 @@ def _granularity(e: Evidence):
         "shape_free_conventional",
     )
     return (
-        "Baselines by granularity of the label, trained on that label; stored and conventional cell",
+        "Baselines by granularity of the label, trained on that label; "
+        "stored and conventional cell",
         frame_of(records, ("label", *names), names),
     )
 
 
 def _resampling(e: Evidence):
-    if not e.request.resamples:
+    if not e.options.resamples:
         raise Missing("needs a number of trials: --resamples")
-    both = (e.training, e.crystals)
+    sides = (e.training, e.crystals)
     pool = resampling.Pool(
-        np.concatenate([found.labels()["crystal system"] for found in both]),
-        np.concatenate([found.columns["formula"] for found in both]).astype(str),
-        [elements for found in both for elements in found.elements],
-        np.repeat([False, True], [len(found.rows) for found in both]),
+        np.concatenate([side.labels()["crystal system"] for side in sides]),
+        np.concatenate([side.columns["formula"] for side in sides]).astype(str),
+        [elements for side in sides for elements in side.elements],
+        np.repeat([False, True], [len(side.rows) for side in sides]),
     )
     records = []
     for cell in CELLS:
-        columns = baselines.shape_free(np.concatenate([_features(found, cell) for found in both]))
+        columns = baselines.shape_free(np.concatenate([_features(side, cell) for side in sides]))
         for regime in resampling.REGIMES:
             scores = [
                 np.mean(
-                    baselines.forest(columns[train], pool.systems[train], columns[test]).predictions
+                    baselines.forest(columns[train], pool.systems[train], columns[test])
                     == pool.systems[test]
                 )
-                for train, test in resampling.splits(pool, regime, e.request.resamples)
+                for train, test in resampling.splits(pool, regime, e.options.resamples)
             ]
             records.append(
                 {
@@ -241,15 +248,12 @@ def _emitted(e: Evidence):
     """Emitted and true atoms by id."""
     from ase.data import chemical_symbols
 
-    from rc_hpc.answers.extractions import read_extractions
-    from rc_hpc.ladder.inputs import read_crystals
-
-    if e.request.emitted is None or e.request.structures is None:
+    if e.options.emitted is None or e.options.structures is None:
         raise Missing(
             "needs emitted atoms and the true ones: --emitted and --structures with a packed file"
         )
-    lists = read_extractions(e.request.emitted)
-    cells = read_crystals(e.request.structures, list(lists)).atoms()
+    lists = read_extractions(e.options.emitted)
+    cells = read_crystals(e.options.structures, list(lists)).atoms()
     emitted = {
         id_: transplant.atoms_of([atom[0] for atom in atoms], [atom[1:] for atom in atoms])
         for id_, atoms in lists.items()
@@ -262,10 +266,10 @@ def _emitted(e: Evidence):
 
 
 def _transplant(e: Evidence):
-    frame, _ = transplant.score_all(*_emitted(e))
     return (
-        f"Emitted atoms against the conventional cell, within {transplant.TOLERANCE:g} (fractional); never read the strict score alone",
-        frame,
+        "Emitted atoms against the conventional cell, "
+        f"within {transplant.TOLERANCE:g} (fractional); never read the strict score alone",
+        transplant.score_all(*_emitted(e)),
     )
 
 

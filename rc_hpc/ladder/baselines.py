@@ -9,11 +9,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from typing import NamedTuple
 
 import numpy as np
 
-from rc_hpc.core.constants import CRYSTAL_SYSTEMS
 from rc_hpc.core.errors import RcError
 
 #: The 19 features, in the order in which the forest takes them.
@@ -40,7 +38,8 @@ FEATURES = (
 )
 #: Features of the shape-free forest, in its order.
 SHAPE_FREE = ("n_sites", "density", "volume")
-#: Decimals kept of a feature: without, last-bit noise in split thresholds decides single structures.
+#: Decimals kept of a feature: with all of them, as the released forest had it, last-bit noise in
+#: split thresholds decides single structures.
 DECIMALS = 10
 #: Released forest.
 N_TREES, FOREST_SEED = 500, 23
@@ -52,17 +51,6 @@ ANGLE_EQUAL = 1.0
 AMBIGUOUS, RHOMBOHEDRAL = "hexagonal_or_trigonal", "rhombohedral"
 #: Grams per cubic centimetre of one atomic mass unit per cubic ångström.
 _DENSITY_UNIT = 1.66053906660
-
-
-class Forest(NamedTuple):
-    """A trained forest's answers.
-
-    `predictions` (n,) are labels of the evaluation structures, `train_correct` counts the training
-    structures that it gets right.
-    """
-
-    predictions: np.ndarray
-    train_correct: int
 
 
 def cell_parameters(lattices: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -78,19 +66,8 @@ def cell_parameters(lattices: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.nd
     return edges, angles, np.abs(np.linalg.det(lattices))
 
 
-def features(
-    lattices: np.ndarray,
-    n_sites: np.ndarray,
-    mass_per_atom: np.ndarray,
-    decimals: int | None = DECIMALS,
-) -> np.ndarray:
-    """The features named in `FEATURES` of n cells, (n, 19).
-
-    Parameters
-    ----------
-    decimals
-        None keeps every digit, as the released forest did.
-    """
+def features(lattices: np.ndarray, n_sites: np.ndarray, mass_per_atom: np.ndarray) -> np.ndarray:
+    """The features named in `FEATURES` of n cells, (n, 19)."""
     edges, angles, volume = cell_parameters(lattices)
     low, mid, high = np.sort(edges, axis=1).T
     alpha, beta, gamma = angles.T
@@ -114,11 +91,11 @@ def features(
             density,
         ]
     )
-    return columns if decimals is None else np.round(columns, decimals)
+    return np.round(columns, DECIMALS)
 
 
 def shape_free(columns: np.ndarray) -> np.ndarray:
-    """The features named in `SHAPE_FREE` out of all, (n, 3): size and density, no shape, no composition."""
+    """The features named in `SHAPE_FREE` out of all, (n, 3): size and density, no shape."""
     return columns[:, [FEATURES.index(name) for name in SHAPE_FREE]]
 
 
@@ -128,10 +105,10 @@ def forest(
     evaluation: np.ndarray,
     n_trees: int = N_TREES,
     seed: int = FOREST_SEED,
-) -> Forest:
-    """Train the released random forest and let it answer.
+) -> np.ndarray:
+    """Train the released random forest; its labels (n,) of the evaluation structures.
 
-    Its answers depend on the order of the training rows (the released one is that of the training file)
+    They depend on the order of the training rows (the released one is that of the training file)
     and of the columns.
 
     Raises
@@ -143,12 +120,11 @@ def forest(
         from sklearn.ensemble import RandomForestClassifier
     except ImportError as error:
         raise RcError(
-            "forests need scikit-learn, which is not installed: pip install 'rc_hpc[ladder]', or leave out the training structures"
+            "forests need scikit-learn, which is not installed: pip install 'rc_hpc[ladder]', "
+            "or leave out the training structures"
         ) from error
     model = RandomForestClassifier(n_estimators=n_trees, random_state=seed).fit(train, labels)
-    return Forest(
-        model.predict(evaluation), int((model.predict(train) == np.asarray(labels)).sum())
-    )
+    return model.predict(evaluation)
 
 
 def majority(labels: Sequence[str]) -> tuple[str, int]:
@@ -187,19 +163,11 @@ def metric_class(lattices: np.ndarray) -> np.ndarray:
 
 
 def metric_rule(classes: np.ndarray, tie: str = "hexagonal") -> np.ndarray:
-    """Crystal systems by an untrained rule from `metric_class`: the ambiguous class goes to `tie`."""
+    """Crystal systems by an untrained rule from `metric_class`; the ambiguous go to `tie`."""
     systems = np.where(classes == AMBIGUOUS, tie, classes)
     return np.where(systems == RHOMBOHEDRAL, "trigonal", systems)
 
 
 def cue_sufficient(classes: np.ndarray, systems: np.ndarray) -> np.ndarray:
-    """Whether the cell's metric alone tells the true system, (n,) bool; never where it is ambiguous."""
+    """Whether the cell's metric alone tells the true system, (n,) bool; no ambiguous one does."""
     return (classes == systems) | ((classes == RHOMBOHEDRAL) & (np.asarray(systems) == "trigonal"))
-
-
-def per_class(predictions: Sequence[str], systems: Sequence[str]) -> dict[str, int]:
-    """Right answers by true crystal system."""
-    right = Counter(
-        truth for found, truth in zip(predictions, systems, strict=True) if found == truth
-    )
-    return {name: right[name] for name in CRYSTAL_SYSTEMS}

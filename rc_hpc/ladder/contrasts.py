@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def paired(first: np.ndarray, second: np.ndarray) -> dict:
-    """Counts of two arms (n,) on the same structures, their discordant pairs and exact McNemar p."""
+    """Counts of two arms (n,) on the same structures, their discordant pairs, exact McNemar p."""
     first, second = np.asarray(first, bool), np.asarray(second, bool)
     only_first, only_second = int((first & ~second).sum()), int((second & ~first).sum())
     return {
@@ -33,7 +33,7 @@ def question_only(
     image: np.ndarray,
     text: np.ndarray,
     unscored: Sequence[str],
-    classes: int,
+    chance: float,
 ) -> pd.DataFrame:
     """The image-absent control, one row per model, best image accuracy first.
 
@@ -43,8 +43,8 @@ def question_only(
         Correctness with and without the images.
     unscored : (m,)
         Why a row is not scored, else empty; such a row has no test.
-    classes
-        Equally frequent classes: chance is one over their number.
+    chance
+        Share right of answers drawn evenly.
 
     Returns
     -------
@@ -54,22 +54,22 @@ def question_only(
     """
     records = []
     for name, with_image, without, reason in zip(models, image, text, unscored, strict=True):
-        found = paired(with_image, without)
+        pair = paired(with_image, without)
         record = {
             "model": name,
-            "n": found["n"],
-            "image": found["first"],
-            "text": found["second"],
+            "n": pair["n"],
+            "image": pair["first"],
+            "text": pair["second"],
             "unscored": reason,
         }
         if not reason:
             record |= {
-                "image_only": found["only_first"],
-                "text_only": found["only_second"],
-                "p": found["p"],
+                "image_only": pair["only_first"],
+                "text_only": pair["only_second"],
+                "p": pair["p"],
                 **{
                     f"{what}_above_chance_p": statistics.binomial_test(
-                        record[what], found["n"], 1 / classes, "greater"
+                        record[what], pair["n"], chance, "greater"
                     )
                     for what in ("image", "text")
                 },
@@ -116,7 +116,8 @@ def question_only_summary(frame: pd.DataFrame) -> pd.DataFrame:
             "n": len(scored),
         },
         {
-            "quantity": f"Spearman rho, accuracy with images against gain by them, {len(scored)} scored rows",
+            "quantity": "Spearman rho, accuracy with images against gain by them, "
+            f"{len(scored)} scored rows",
             "value": rho.rho,
             "p": rho.p,
             "n": len(scored),
@@ -142,9 +143,10 @@ def exchangeability(
     Returns
     -------
     DataFrame
-        ``agreement``: share of vote pairs within a structure that agree; ``expected``: the same were the
-        votes dealt out at random; ``p``: share of random deals (each structure keeping its number
-        of votes) that agree at least as well. A large p: nothing about the structure reached the model.
+        ``agreement``: share of vote pairs within a structure that agree; ``expected``: the same
+        were the votes dealt out at random; ``p``: share of random deals (each structure keeping
+        its number of votes) that agree at least as well. A large p: nothing about the structure
+        reached the model.
     """
     rng = np.random.default_rng(seed)
     records = []
@@ -204,13 +206,13 @@ def by_stratum(
     for name, (first, second) in pairs.items():
         for stratum, mask in strata.items():
             if np.any(mask):
-                found = paired(first[mask], second[mask])
-                rates = found["first"] / found["n"], found["second"] / found["n"]
+                pair = paired(first[mask], second[mask])
+                rates = pair["first"] / pair["n"], pair["second"] / pair["n"]
                 closed = {
                     f"headroom_{ceiling}": headroom_closed(*rates, fraction)
                     for ceiling, fraction in ceilings.items()
                 }
-                records.append({"contrast": name, "stratum": stratum, **found, **closed})
+                records.append({"contrast": name, "stratum": stratum, **pair, **closed})
     return frame_of(
         records,
         ("contrast", "stratum", *_PAIRED, *(f"headroom_{ceiling}" for ceiling in ceilings)),
@@ -219,7 +221,10 @@ def by_stratum(
 
 
 def headroom_closed(older: float, newer: float, ceiling: float) -> float:
-    """Share of the older arm's shortfall from the ceiling (all three as fractions) that the newer one makes up."""
+    """Share of the older arm's shortfall from the ceiling that the newer one makes up.
+
+    All three are fractions.
+    """
     return (newer - older) / (ceiling - older) if ceiling != older else float("nan")
 
 

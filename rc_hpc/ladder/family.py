@@ -14,12 +14,19 @@ if TYPE_CHECKING:
 
 
 @lru_cache(maxsize=1)
+def _content() -> dict:
+    file = resources.files("rc_hpc.ladder").joinpath("data", "family.toml")
+    return tomllib.loads(file.read_text(encoding="utf-8"))
+
+
 def family() -> tuple[dict, ...]:
     """The tests of the released study's family, as ``data/family.toml`` lists them."""
-    text = (
-        resources.files("rc_hpc.ladder").joinpath("data", "family.toml").read_text(encoding="utf-8")
-    )
-    return tuple(tomllib.loads(text)["test"])
+    return tuple(_content()["test"])
+
+
+def note() -> str:
+    """What a caption says of the family."""
+    return _content()["note"]
 
 
 def p_value(test: dict) -> float:

@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+import hashlib
+from collections.abc import Iterable
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from rc_hpc.core.constants import CRYSTAL_SYSTEMS
-from rc_hpc.report import style
-from rc_hpc.report.plot import Given, NothingToDraw, Plot
+from rc_hpc.answers.predictions import find_files
+from rc_hpc.answers.task import SEVEN_SYSTEMS
+from rc_hpc.ladder.evidence import Evidence
+from rc_hpc.report import recorded, style
+from rc_hpc.report.plot import Drawn, Given, NothingToDraw, Origin, Plot, draw
+from rc_hpc.report.tables import Table
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -17,16 +23,19 @@ if TYPE_CHECKING:
 
 #: Mark of a model that is shown but not scored.
 UNSCORED = "†"
-CHANCE = 1 / len(CRYSTAL_SYSTEMS)
+CHANCE = SEVEN_SYSTEMS.chance
 #: Height of a row, in.
 ROW_IN = 0.19
 _CEILING_LINES = ("-", "--", ":", "-.")
 
 
 def ladder(given: Given) -> Figure:
-    """R4, R3 and the ceilings of every model, and the share of the shortfall that is perception; a row of panels per R3 cell."""
+    """R4, R3 and the ceilings of every model, and perception's share of the shortfall.
+
+    A row of panels per R3 cell.
+    """
     cells = list(given.frame.groupby("R3_cell", sort=False))
-    made, axes = style.figure(
+    figure, axes = style.figure(
         style.PAGE_IN,
         len(cells) * (0.9 + ROW_IN * max(len(rows) for _, rows in cells)) + 0.5,
         len(cells),
@@ -44,8 +53,8 @@ def ladder(given: Given) -> Figure:
         left.set_title(f"R3 on the {cell} cell", loc="left")
     axes[-1, 0].set_xlabel("share of structures")
     axes[-1, 1].set_xlabel("perception's share of the shortfall,\n(R3 - R4) / (ceiling - R4)")
-    style.below(made, 4, *axes[0])
-    return made
+    style.below(figure, 4, *axes[0])
+    return figure
 
 
 def _names(ax: Axes, rows: pd.DataFrame) -> None:
@@ -142,7 +151,7 @@ def _shares(ax: Axes, rows: pd.DataFrame, recorded: list[dict]) -> None:
 def leaderboard(given: Given) -> Figure:
     """R4 of every model with its interval, against chance."""
     frame = given.frame
-    made, ((ax,),) = style.figure(style.COLUMN_IN, 0.8 + ROW_IN * len(frame))
+    figure, ((ax,),) = style.figure(style.COLUMN_IN, 0.8 + ROW_IN * len(frame))
     places, unscored = np.arange(len(frame)), (frame["unscored"] != "").to_numpy()
     _names(ax, frame)
     bars = ax.barh(places, frame["R4"], height=0.7, color="0.78", edgecolor="black", linewidth=0.6)
@@ -158,12 +167,18 @@ def leaderboard(given: Given) -> Figure:
         elinewidth=0.8,
         label="Wilson 95 %",
     )
-    ax.axvline(CHANCE, label="chance, 1/7", color="black", linewidth=0.9, linestyle="--")
+    ax.axvline(
+        CHANCE,
+        label=f"chance, 1/{len(SEVEN_SYSTEMS.labels)}",
+        color="black",
+        linewidth=0.9,
+        linestyle="--",
+    )
     _marks(ax, frame, given.recorded, {"R4_count": 0})
     ax.set_xlim(0, 1)
     ax.set_xlabel(f"R4, share of {int(frame['n'].iloc[0])} structures")
-    style.below(made, 2, ax)
-    return made
+    style.below(figure, 2, ax)
+    return figure
 
 
 def cue_sufficiency(given: Given) -> Figure:
@@ -174,7 +189,7 @@ def cue_sufficiency(given: Given) -> Figure:
         .index
     )
     frame = given.frame.loc[order].reset_index(drop=True)
-    made, ((ax,),) = style.figure(style.COLUMN_IN, 1.0 + ROW_IN * len(frame))
+    figure, ((ax,),) = style.figure(style.COLUMN_IN, 1.0 + ROW_IN * len(frame))
     strata = {
         f"cell metric sufficient ({int(frame['of_sufficient'].iloc[0])})": frame["sufficient"]
         / frame["of_sufficient"],
@@ -190,14 +205,14 @@ def cue_sufficiency(given: Given) -> Figure:
         {"sufficient": "of_sufficient", "ambiguous": "of_ambiguous"},
     )
     ax.set_xlabel("R4, share right")
-    style.below(made, 2, ax)
-    return made
+    style.below(figure, 2, ax)
+    return figure
 
 
 def question_only(given: Given) -> Figure:
     """The question with pictures against the question alone."""
     frame = given.frame
-    made, ((ax,),) = style.figure(style.COLUMN_IN, 1.0 + ROW_IN * len(frame))
+    figure, ((ax,),) = style.figure(style.COLUMN_IN, 1.0 + ROW_IN * len(frame))
     _pair(
         ax,
         frame,
@@ -207,11 +222,18 @@ def question_only(given: Given) -> Figure:
         },
         bool(given.recorded),
     )
-    ax.axvline(CHANCE, label="chance, 1/7", color="black", linewidth=0.9, linestyle="--", zorder=0)
+    ax.axvline(
+        CHANCE,
+        label=f"chance, 1/{len(SEVEN_SYSTEMS.labels)}",
+        color="black",
+        linewidth=0.9,
+        linestyle="--",
+        zorder=0,
+    )
     _marks(ax, frame, given.recorded, {"text": 0})
     ax.set_xlabel(f"share of {int(frame['n'].iloc[0])} structures right")
-    style.below(made, 2, ax)
-    return made
+    style.below(figure, 2, ax)
+    return figure
 
 
 def _pair(ax: Axes, frame: pd.DataFrame, arms: dict, hollow: bool) -> None:
@@ -235,3 +257,29 @@ PLOTS = (
     Plot("cue-sufficiency", "cues", cue_sufficiency),
     Plot("question-only", "question-only", question_only),
 )
+
+
+def draw_ladder(evidence: Evidence, tables: Iterable[Table], folder: Path) -> Drawn:
+    """Draw what there is of the figures of the ladder among these tables."""
+    options = evidence.options
+    origin = Origin(
+        ", ".join(path.name for path in (*options.predictions, *options.census)),
+        _hash_of(options.predictions),
+        {
+            "ceilings": {
+                name: int(np.sum(determined)) for name, determined in evidence.ceilings.items()
+            },
+            "structures": len(evidence.ids),
+            "gate_samples": options.gate_samples,
+        },
+    )
+    conditions = {"sample": recorded.sample_of(evidence.ids)}
+    names = {table.name for table in tables}
+    plots = [plot for plot in PLOTS if names.issuperset(plot.tables)]
+    return draw(plots, tables, origin, lambda name: recorded.find(name, conditions), folder)
+
+
+def _hash_of(predictions: Iterable[Path]) -> str:
+    """SHA-256 of the contents of the prediction files, whatever their order and names."""
+    hashes = (hashlib.sha256(path.read_bytes()).hexdigest() for path in find_files(predictions))
+    return hashlib.sha256("\n".join(sorted(hashes)).encode()).hexdigest()

@@ -1,4 +1,4 @@
-"""Readers of what the ladder is made of: crystals, ceilings, labels and lists of ids, by id."""
+"""Readers of what the ladder is made of: crystals, ceilings and labels, by id."""
 
 from __future__ import annotations
 
@@ -10,16 +10,18 @@ from pathlib import Path
 
 import numpy as np
 
-from rc_hpc.answers.arms import PredictionFile
-from rc_hpc.core.constants import CRYSTAL_SYSTEMS
-from rc_hpc.core.errors import RcError, Status
+from rc_hpc.answers.arms import PredictionFile, some
+from rc_hpc.answers.task import Task
+from rc_hpc.core.errors import RcError, Status, UsageError
+from rc_hpc.core.ids import read_entries
+from rc_hpc.core.vocabulary import System
 from rc_hpc.kinds.packed.reader import PackedReader
 from rc_hpc.store.layout import read_rows
 from rc_hpc.store.reader import open_ours, read_table
+from rc_hpc.symmetry.labels import bravais, crystal_system, label
 
 #: Arms whose files must be over the same structures.
 _ALIGNED = ("pixels", "coordinates", "question-only", "formula-only")
-_NAMES = np.array(("none", *CRYSTAL_SYSTEMS))
 _COLUMNS = (
     "id",
     "duplicate",
@@ -62,7 +64,7 @@ class Crystals:
         from pymatgen.core import Composition
 
         compositions = map(Composition, self.columns["formula"])
-        return np.array([float(found.weight) / found.num_atoms for found in compositions])
+        return np.array([float(one.weight) / one.num_atoms for one in compositions])
 
     @cached_property
     def elements(self) -> list[frozenset[str]]:
@@ -77,11 +79,9 @@ class Crystals:
     def labels(self) -> dict[str, np.ndarray]:
         """Labels (n,) str of the stored cells by granularity, coarse to fine.
 
-        Bravais lattices are named by the letter of the space-group symbol, as the records do; space
-        groups by number, because a forest's ties depend on the order of its classes.
+        Bravais lattices are named by the letter of the space-group symbol, as the records do;
+        space groups by number, because a forest's ties depend on the order of its classes.
         """
-        from rc_hpc.symmetry.labels import bravais, crystal_system, label
-
         numbers = self.columns["space_group"].tolist()
         return {
             "crystal system": np.array([crystal_system(number) for number in numbers]),
@@ -120,16 +120,17 @@ def read_crystals(path: Path, ids: Sequence[str]) -> Crystals:
     RcError
         One of them is missing or has no conventional cell; names it.
     """
-    columns = read_table(path, [f"structures/{name}" for name in _COLUMNS])
-    rows = _find(path, columns["structures/id"], columns["structures/duplicate"], ids)
-    found = {name: columns[f"structures/{name}"][rows] for name in _COLUMNS}
-    unusable = (found["n_atoms"] == 0) | (found["space_group"] == 0)
+    table = read_table(path, [f"structures/{name}" for name in _COLUMNS])
+    rows = _rows_of(path, table["structures/id"], table["structures/duplicate"], ids)
+    columns = {name: table[f"structures/{name}"][rows] for name in _COLUMNS}
+    unusable = (columns["n_atoms"] == 0) | (columns["space_group"] == 0)
     if unusable.any():
         worst = int(unusable.argmax())
         raise RcError(
-            f"{path}: {ids[worst]} has status {Status(found['status'][worst]).name} and no labelled cell; leave it out of the predictions"
+            f"{path}: {ids[worst]} has status {Status(columns['status'][worst]).name} and no "
+            "labelled cell; leave it out of the predictions"
         )
-    return Crystals(Path(path), rows, found)
+    return Crystals(Path(path), rows, columns)
 
 
 def read_ceiling(path: Path, ids: Sequence[str], truths: Sequence[str]) -> tuple[str, np.ndarray]:
@@ -141,49 +142,39 @@ def read_ceiling(path: Path, ids: Sequence[str], truths: Sequence[str]) -> tuple
         Not a census with the full protocol, a structure is missing or was not computed, or its
         true crystal system is not that of the predictions.
     """
-    table = read_table(
-        path,
-        [
-            f"structures/{name}"
-            for name in (
-                "id",
-                "duplicate",
-                "status",
-                "crystal_system",
-                "crystal_system_conventional",
-            )
-        ]
-        + ["subsets/mask", "protocol/view"],
-    )
     with open_ours(path, "census") as h5:
         options = json.loads(h5.attrs["options"])
-        full = np.flatnonzero(table["subsets/mask"] == (1 << len(table["protocol/view"])) - 1)
+        suffix = "" if options["truth"] == "stored" else "_conventional"
+        known, duplicates, statuses, systems = (
+            read_rows(h5[f"structures/{name}"])
+            for name in ("id", "duplicate", "status", f"crystal_system{suffix}")
+        )
+        full = np.flatnonzero(h5["subsets/mask"][()] == (1 << h5["protocol/view"].size) - 1)
         if not len(full):
             raise RcError(
-                f"{path}: the full protocol is not among its subsets; compute it with --subsets full or all"
+                f"{path}: the full protocol is not among its subsets; "
+                "compute it with --subsets full or all"
             )
-        correct = read_rows(h5["cells/correct_crystal_system"])[:, full[0]]
-    rows = _find(path, table["structures/id"], table["structures/duplicate"], ids)
-    suffix = "" if options["truth"] == "stored" else "_conventional"
-    systems = _NAMES[table[f"structures/crystal_system{suffix}"][rows]]
-    status = table["structures/status"][rows]
-    for id_, code, system, truth in zip(ids, status, systems, truths, strict=True):
-        if code != Status.ok:
+        correct = h5["cells/correct_crystal_system"][:, full[0]].astype(bool)
+    rows = _rows_of(path, known, duplicates, ids)
+    for id_, row, truth in zip(ids, rows, truths, strict=True):
+        if statuses[row] != Status.ok:
             raise RcError(
-                f"{path}: {id_} has status {Status(code).name}: it has no ceiling; leave it out of the predictions"
+                f"{path}: {id_} has status {Status(statuses[row]).name}: it has no ceiling; "
+                "leave it out of the predictions"
             )
-        if system != truth:
+        if (system := System(systems[row]).name) != truth:
             raise RcError(
-                f"{path}: {id_} is {system} there and {truth} in the predictions; they are not of one benchmark"
+                f"{path}: {id_} is {system} there and {truth} in the predictions; "
+                "they are not of one benchmark"
             )
     delta = options["delta"]
-    return ("R1" if delta == options["pack"]["tau"] else f"R1^{delta:g}"), correct[rows].astype(
-        bool
-    )
+    name = "R1" if delta == options["pack"]["tau"] else f"R1^{delta:g}"
+    return name, correct[rows]
 
 
-def read_labels(path: Path) -> dict[str, str]:
-    """Crystal system by id: JSON lines with ``material_id``, or one JSON object by id, with ``crystal_system`` each.
+def read_labels(path: Path, key: str) -> dict[str, str]:
+    """True label by id, from ``material_id`` and `key` of JSON lines, or a JSON object by id.
 
     Raises
     ------
@@ -191,52 +182,25 @@ def read_labels(path: Path) -> dict[str, str]:
         Neither of them.
     """
     try:
-        text = Path(path).read_text(encoding="utf-8")
-        try:
-            entries = json.loads(text)
-            entries = (
-                entries
-                if isinstance(entries, dict) and "material_id" not in entries
-                else {entries["material_id"]: entries}
-            )
-        except ValueError:
-            rows = [json.loads(line) for line in text.splitlines() if line.strip()]
+        text = Path(path).read_text(encoding="utf-8-sig")
+    except (OSError, UnicodeDecodeError) as error:
+        raise UsageError(f"--labels {path}: cannot be read ({error})") from error
+    try:
+        entries = json.loads(text)
+    except ValueError:
+        entries = None  # several lines, each JSON
+    try:
+        if entries is None or "material_id" in entries:
+            rows = read_entries(path, "--labels")
             entries = {row["material_id"]: row for row in rows}
             if len(entries) < len(rows):
-                raise RcError(
-                    f"{path}: an id is there twice; keep one line per structure"
-                ) from None
-        return {id_: entry["crystal_system"] for id_, entry in entries.items()}
-    except (OSError, ValueError, KeyError, TypeError) as error:
+                raise RcError(f"{path}: an id is there twice; keep one line per structure")
+        return {id_: entry[key] for id_, entry in entries.items()}
+    except (KeyError, TypeError, AttributeError) as error:
         raise RcError(
-            f"{path}: not a file of labels ({type(error).__name__}: {error}); give JSON lines with material_id and crystal_system, or a JSON object of id to crystal_system"
+            f"{path}: not a file of labels ({type(error).__name__}: {error}); give JSON lines "
+            f"with material_id and {key}, or a JSON object of id to {key}"
         ) from error
-
-
-def read_ids(path: Path) -> list[str]:
-    """Ids in file order: one a line, or JSON lines with ``material_id``.
-
-    Raises
-    ------
-    RcError
-        Unreadable, empty, or an id twice.
-    """
-    try:
-        lines = [
-            line.strip()
-            for line in Path(path).read_text(encoding="utf-8").splitlines()
-            if line.strip()
-        ]
-        ids = [json.loads(line)["material_id"] if line.startswith("{") else line for line in lines]
-    except (OSError, ValueError, KeyError) as error:
-        raise RcError(
-            f"{path}: not a list of ids ({type(error).__name__}: {error}); give one id a line, or JSON lines with material_id"
-        ) from error
-    if not ids or len(set(ids)) < len(ids):
-        raise RcError(
-            f"{path}: {'an id is there twice' if ids else 'no ids'}; give each training structure once"
-        )
-    return ids
 
 
 def common_ids(files: Sequence[PredictionFile]) -> tuple[str, ...]:
@@ -255,12 +219,13 @@ def common_ids(files: Sequence[PredictionFile]) -> tuple[str, ...]:
         file.rows(first.ids)
         if len(file.ids) > len(first.ids):
             raise RcError(
-                f"{file.source}: is over {len(file.ids)} structures, {first.source} over {len(first.ids)} of them; give files over the same structures"
+                f"{file.source}: is over {len(file.ids)} structures, {first.source} over "
+                f"{len(first.ids)} of them; give files over the same structures"
             )
     return first.ids
 
 
-def check_labels(path: Path, files: Sequence[PredictionFile]) -> None:
+def check_labels(path: Path, files: Sequence[PredictionFile], task: Task) -> None:
     """Compare the truths of all files with a file of labels.
 
     Raises
@@ -268,16 +233,19 @@ def check_labels(path: Path, files: Sequence[PredictionFile]) -> None:
     RcError
         They differ, or a structure is not labelled; names the first.
     """
-    labels = read_labels(path)
+    labels = read_labels(path, task.key)
     for file in files:
         for p in file.predictions:
             if labels.get(p.material_id) != p.truth:
+                label = labels.get(p.material_id, "missing")
                 raise RcError(
-                    f"{file.source}: {p.material_id} is {p.truth} there and {labels.get(p.material_id, 'missing')} in {path}; they are not of one benchmark"
+                    f"{file.source}: {p.material_id} is {p.truth} there and {label} in {path}; "
+                    "they are not of one benchmark"
                 )
 
 
-def _find(path, ids: np.ndarray, duplicates: np.ndarray, wanted: Sequence[str]) -> np.ndarray:
+def _rows_of(path, ids: np.ndarray, duplicates: np.ndarray, wanted: Sequence[str]) -> np.ndarray:
+    """Rows of the wanted ids, of each its first one."""
     rows = {
         id_: row
         for row, (id_, duplicate) in enumerate(zip(ids, duplicates, strict=True))
@@ -285,8 +253,8 @@ def _find(path, ids: np.ndarray, duplicates: np.ndarray, wanted: Sequence[str]) 
     }
     missing = [id_ for id_ in wanted if id_ not in rows]
     if missing:
-        shown = ", ".join(missing[:5]) + (", ..." if len(missing) > 5 else "")
         raise RcError(
-            f"{path}: {len(missing)} of {len(wanted)} structures are not in it: {shown}; pack or compute them as well"
+            f"{path}: {len(missing)} of {len(wanted)} structures are not in it: {some(missing)}; "
+            "pack or compute them as well"
         )
     return np.array([rows[id_] for id_ in wanted], dtype=np.int64)

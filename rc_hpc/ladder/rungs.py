@@ -68,7 +68,10 @@ class Rungs:
         return replace(self, r4=self.r4[:, structures], r3=self.r3[:, structures])
 
     def parts(self, ceiling: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """P, S (structures) and share of each model under the ceiling (n,); share is NaN where P + S is 0."""
+        """P, S (structures) and share of each model under the ceiling (n,).
+
+        The share is NaN where P + S is 0.
+        """
         r4, r3 = self.r4.sum(axis=1), self.r3.sum(axis=1)
         p, s = r3 - r4, np.sum(ceiling) - r3
         total = p + s
@@ -119,8 +122,8 @@ def over_models(rungs: Rungs, ceilings: Mapping[str, np.ndarray]) -> pd.DataFram
     Returns
     -------
     DataFrame
-        Columns ceiling, quantity, value, low, high, coverage, count, n, p, models. Every order-statistic
-        interval of the median with a coverage of 93 to 99 % is a row of its own.
+        Columns ceiling, quantity, value, low, high, coverage, count, n, p, models. Every
+        order-statistic interval of the median with a coverage of 93 to 99 % is a row of its own.
     """
     rungs = rungs.only_scored()
     m, size = rungs.r4.shape
@@ -169,14 +172,14 @@ def over_models(rungs: Rungs, ceilings: Mapping[str, np.ndarray]) -> pd.DataFram
             }
         )
         for quantity, x in (("share against R4", share), ("P against R4", p)):
-            found = statistics.spearman(x, r4)
+            rank = statistics.spearman(x, r4)
             records.append(
                 {
                     "ceiling": name,
                     "quantity": f"Spearman rho, {quantity}, {m} models",
-                    "value": found.rho,
+                    "value": rank.rho,
                     "n": m,
-                    "p": found.p,
+                    "p": rank.p,
                 }
             )
         records.append(
@@ -248,8 +251,8 @@ def length(correct: np.ndarray, lengths: Mapping[str, np.ndarray]) -> pd.DataFra
     Returns
     -------
     DataFrame
-        Pooled Spearman `rho` with the p of independent pairs (`pooled_p`, too small: every structure
-        counts m times) and of permuted structures (`clustered_p`); how many models are
+        Pooled Spearman `rho` with the p of independent pairs (`pooled_p`, too small: every
+        structure counts m times) and of permuted structures (`clustered_p`); how many models are
         `negative` of `models`, with their sign test `negative_p`; how many of the models'
         own correlations have p < 0.05 (`significant`).
     """
@@ -292,7 +295,10 @@ def length(correct: np.ndarray, lengths: Mapping[str, np.ndarray]) -> pd.DataFra
 
 
 def length_split(correct: np.ndarray, lengths: Mapping[str, np.ndarray]) -> pd.DataFrame:
-    """R3 correctness at most against above the median length (rounded down), with Fisher's p on pooled pairs."""
+    """R3 correctness at most against above the median length, with Fisher's p on pooled pairs.
+
+    The median is rounded down.
+    """
     records = []
     for name, x in lengths.items():
         border = int(np.floor(np.median(x)))

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from rc_hpc.answers.votes import TIE_RULES
 from rc_hpc.core.constants import CRYSTAL_SYSTEMS
 from rc_hpc.core.errors import UsageError
 from rc_hpc.ladder import contrasts, family
 from rc_hpc.ladder import rungs as ladder
+from rc_hpc.ladder.baselines import cue_sufficient, metric_class
 from rc_hpc.ladder.evidence import PER_SAMPLE, Evidence, Missing
 from rc_hpc.stats import statistics
 from rc_hpc.stats.frames import frame_of
@@ -23,27 +23,10 @@ if TYPE_CHECKING:
 
 #: Render convention that the others are compared with.
 FROZEN = "C1_frozen"
+_VOTE = "released vote, first label on ties"
 
 
 def _files(e: Evidence):
-    records = []
-    for file in e.files:
-        losses = file.losses
-        records.append(
-            {
-                "file": Path(file.source).name,
-                "arm": file.kind,
-                "cell": file.cell,
-                "model": file.model,
-                "K": file.k,
-                "correct_count": file.n_correct,
-                "n": losses.n,
-                "api_error_rate": losses.api_error_rate,
-                "unanswered_rate": losses.unanswered_rate,
-                "lost_sample_rate": losses.lost_sample_rate,
-                "unscored": e.unscored(file),
-            }
-        )
     columns = (
         "file",
         "arm",
@@ -57,8 +40,15 @@ def _files(e: Evidence):
         "lost_sample_rate",
         "unscored",
     )
+    records = []
+    for file in e.files:
+        what = Path(file.source).name, file.kind, file.cell, file.model, file.k, file.n_correct
+        lost = file.losses
+        rates = lost.api_error_rate, lost.unanswered_rate, lost.lost_sample_rate
+        records.append((*what, lost.n, *rates, e.unscored(file)))
     return (
-        "Prediction files, recounted from their rows; a rate above 0.05 leaves a row unscored",
+        "Prediction files, recounted from their rows; "
+        f"a rate above {e.task.gates.api_errors:g} leaves a row unscored",
         frame_of(records, columns, ("K", "correct_count", "n")),
     )
 
@@ -80,12 +70,8 @@ def _leaderboard(e: Evidence):
         )
     if not records:
         raise Missing("needs pixel files")
-    frame = frame_of(
-        records,
-        ("model", "R4_count", "n", "R4", "R4_low95", "R4_high95", "unscored"),
-        ("R4_count", "n"),
-    )
-    what = f"Every model on pictures; chance is 1/{len(CRYSTAL_SYSTEMS)}; released vote, first label on ties"
+    frame = frame_of(records, list(records[0]), ("R4_count", "n"))
+    what = f"Every model on pictures; chance is 1/{len(e.task.labels)}; {_VOTE}"
     return what, frame.sort_values("R4_count", ascending=False, kind="stable", ignore_index=True)
 
 
@@ -102,15 +88,16 @@ def _per_cell(e: Evidence, make: Callable[[str], pd.DataFrame]) -> pd.DataFrame:
 
 
 def _conditions(e: Evidence) -> str:
-    ceilings = ", ".join(f"{name} {int(np.sum(found))}" for name, found in e.ceilings.items())
-    what = f"ceilings {ceilings} of {len(e.ids)}"
-    return what if e.request.census else f"{what}, taken as all structures without a census"
+    counted = (f"{name} {int(np.sum(determined))}" for name, determined in e.ceilings.items())
+    what = f"ceilings {', '.join(counted)} of {len(e.ids)}"
+    return what if e.options.census else f"{what}, taken as all structures without a census"
 
 
 def _ladder(e: Evidence):
     frame = _per_cell(e, lambda cell: ladder.table(e.rungs(cell), e.ceilings))
     return (
-        f"Attribution ladder: P = R3 - R4, S = ceiling - R3, share = P / (P + S); p exact McNemar; {_conditions(e)}; released vote, first label on ties",
+        "Attribution ladder: P = R3 - R4, S = ceiling - R3, share = P / (P + S); "
+        f"p exact McNemar; {_conditions(e)}; {_VOTE}",
         frame,
     )
 
@@ -118,20 +105,24 @@ def _ladder(e: Evidence):
 def _models(e: Evidence):
     frame = _per_cell(e, lambda cell: ladder.over_models(e.rungs(cell), e.ceilings))
     return (
-        f"Over the scored models; {_conditions(e)}; residual-dominant is a share below 0.5; bootstrap {statistics.N_BOOTSTRAP} resamples, seed {statistics.SEED}",
+        f"Over the scored models; {_conditions(e)}; "
+        f"residual-dominant is a share below {ladder.HALF}; "
+        f"bootstrap {statistics.N_BOOTSTRAP} resamples, seed {statistics.SEED}",
         frame,
     )
 
 
 def _sensitivity(e: Evidence):
+    readings = (*e.task.ties, PER_SAMPLE)
     frame = _per_cell(
         e,
         lambda cell: ladder.sensitivity(
-            {reading: e.rungs(cell, reading) for reading in (*TIE_RULES, PER_SAMPLE)}, e.ceilings
+            {reading: e.rungs(cell, reading) for reading in readings}, e.ceilings
         ),
     )
     return (
-        "The headline under other readings of the same votes: what a tie is worth, and mean accuracy per sample",
+        "The headline under other readings of the same votes: "
+        "what a tie is worth, and mean accuracy per sample",
         frame,
     )
 
@@ -170,7 +161,9 @@ def _lengths(e: Evidence) -> dict[str, np.ndarray]:
 def _length(e: Evidence):
     frame = _per_cell(e, lambda cell: ladder.length(e.rungs(cell).only_scored().r3, _lengths(e)))
     return (
-        f"R3 correctness against the length of the list; clustered p: {statistics.N_PERMUTATIONS} permutations of whole structures; R3_cell says which cell was listed",
+        "R3 correctness against the length of the list; "
+        f"clustered p: {statistics.N_PERMUTATIONS} permutations of whole structures; "
+        "R3_cell says which cell was listed",
         frame,
     )
 
@@ -180,7 +173,8 @@ def _length_split(e: Evidence):
         e, lambda cell: ladder.length_split(e.rungs(cell).only_scored().r3, _lengths(e))
     )
     return (
-        "R3 correctness on pooled pairs up to and above the median length (rounded down), Fisher's exact p",
+        "R3 correctness on pooled pairs up to and above the median length (rounded down), "
+        "Fisher's exact p",
         frame,
     )
 
@@ -192,7 +186,8 @@ def _size(e: Evidence):
     ]
     frame = frame_of(records, ("values", "h", "df", "p", "eta2", "eta2_h", "epsilon2"), ("df",))
     return (
-        "Size by crystal system: Kruskal-Wallis; eta2 of a one-way ANOVA, eta2_h and epsilon2 from H",
+        "Size by crystal system: Kruskal-Wallis; "
+        "eta2 of a one-way ANOVA, eta2_h and epsilon2 from H",
         frame,
     )
 
@@ -208,13 +203,14 @@ def _question_only_frame(e: Evidence) -> pd.DataFrame:
         e.correct(image[m] for m in models),
         e.correct(text[m] for m in models),
         reasons,
-        len(CRYSTAL_SYSTEMS),
+        e.task.chance,
     )
 
 
 def _question_only(e: Evidence):
     return (
-        "The question alone against the question with pictures; p exact McNemar, above-chance p one-sided against 1/7",
+        "The question alone against the question with pictures; p exact McNemar, "
+        f"above-chance p one-sided against 1/{len(e.task.labels)}",
         _question_only_frame(e),
     )
 
@@ -230,12 +226,13 @@ def _exchangeability(e: Evidence):
     if not files:
         raise Missing("needs files with votes")
     votes = [
-        np.array([[p.votes.get(system, 0) for system in CRYSTAL_SYSTEMS] for p in file.rows(e.ids)])
+        np.array([[p.votes.get(label, 0) for label in e.task.labels] for p in file.rows(e.ids)])
         for file in files
     ]
     frame = contrasts.exchangeability([f"{file.kind} {file.model}" for file in files], votes)
     return (
-        "Do votes depend on the structure? Agreeing vote pairs within a structure against votes dealt out at random",
+        "Do votes depend on the structure? "
+        "Agreeing vote pairs within a structure against votes dealt out at random",
         frame,
     )
 
@@ -260,19 +257,17 @@ def _conventions(e: Evidence):
 
 
 def _contrasts(e: Evidence):
-    if not e.request.contrasts:
+    if not e.options.contrast:
         raise Missing("needs pairs of models: --contrast")
-    from rc_hpc.ladder.baselines import cue_sufficient, metric_class
-
     image = e.of("pixels")
-    for model in (model for pair in e.request.contrasts for model in pair):
+    for model in (model for pair in e.options.contrast for model in pair):
         if model not in image:
             raise UsageError(
                 f"--contrast: there is no pixel file of {model}; there are {', '.join(image)}"
             )
     pairs = {
         f"{a} against {b}": (e.correct([image[a]])[0], e.correct([image[b]])[0])
-        for a, b in e.request.contrasts
+        for a, b in e.options.contrast
     }
     sufficient = cue_sufficient(metric_class(e.crystals.cell("conventional")[0]), e.truths)
     strata = {
@@ -280,14 +275,19 @@ def _contrasts(e: Evidence):
         "cue sufficient": sufficient,
         "cue ambiguous": ~sufficient,
     }
-    ceilings = {name: float(np.mean(found)) for name, found in e.ceilings.items()}
-    what = "Two models on pictures, within strata of the conventional cell's metric; p exact McNemar; headroom: share of the first one's shortfall from the ceiling over all structures that the second makes up"
+    ceilings = {name: float(np.mean(determined)) for name, determined in e.ceilings.items()}
+    what = (
+        "Two models on pictures, within strata of the conventional cell's metric; "
+        "p exact McNemar; headroom: share of the first one's shortfall from the ceiling "
+        "over all structures that the second makes up"
+    )
     return what, contrasts.by_stratum(pairs, strata, ceilings)
 
 
 def _family(_: Evidence):
     return (
-        "The family of 26 tests of the released study, Benjamini-Hochberg over all of them; its ten headline tests are inferred",
+        f"The family of {len(family.family())} tests of the released study, Benjamini-Hochberg "
+        f"over all of them; {family.note()}",
         family.adjusted(),
     )
 

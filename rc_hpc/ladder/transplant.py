@@ -65,14 +65,14 @@ def species_free(emitted: Atoms, truth: Atoms, matching: str = "in-order") -> Ma
 
 
 def relabelled(emitted: Atoms, truth: Atoms, matching: str = "in-order") -> Match:
-    """Sites matched after the emitted element names are exchanged for the true ones in the best way.
+    """Sites matched after the emitted names are exchanged for the true ones in the best way.
 
     Each emitted name becomes at most one true element and the other way round.
     """
     from scipy.optimize import linear_sum_assignment
 
     theirs, ours = np.unique(emitted.species), np.unique(truth.species)
-    found = [
+    distances = [
         [
             _match(
                 emitted,
@@ -84,9 +84,9 @@ def relabelled(emitted: Atoms, truth: Atoms, matching: str = "in-order") -> Matc
         ]
         for name in theirs
     ]
-    gains = np.array([[len(distances) for distances in row] for row in found])
+    gains = np.array([[len(pair) for pair in row] for row in distances])
     chosen = [
-        found[i][j] for i, j in zip(*linear_sum_assignment(gains, maximize=True), strict=True)
+        distances[i][j] for i, j in zip(*linear_sum_assignment(gains, maximize=True), strict=True)
     ]
     return _score(np.concatenate(chosen), emitted, truth)
 
@@ -110,7 +110,7 @@ def null_pairs(n: int, repeats: int, seed: int = 0) -> list[np.ndarray]:
 
 def score_all(
     emitted: Mapping[str, Atoms], truth: Mapping[str, Atoms], repeats: int = 5, seed: int = 0
-) -> tuple[pd.DataFrame, dict[tuple[str, str], list[Match]]]:
+) -> pd.DataFrame:
     """All scores and their nulls over the structures of which something was emitted.
 
     Parameters
@@ -122,26 +122,24 @@ def score_all(
 
     Returns
     -------
-    frame
-        One row per score, matching and kind of list (own, or the null's): medians and means over the structures, and how many have no match.
-    matches
-        Per structure, in the order of `emitted`, by the names of score and matching.
+    DataFrame
+        One row per score, matching and kind of list (own, or the null's): medians and means over
+        the structures, and how many have no match.
     """
     ids = [id_ for id_, atoms in emitted.items() if len(atoms.species)]
-    nulls = null_pairs(len(ids), repeats, seed)
-    matches, records = {}, []
+    own = [(id_, id_) for id_ in ids]
+    dealt = [
+        (ids[other], id_)
+        for pairs in null_pairs(len(ids), repeats, seed)
+        for id_, other in zip(ids, pairs, strict=True)
+    ]
+    records = []
     for matching in MATCHINGS:
         for name, score in SCORES.items():
-            matches[name, matching] = [score(emitted[id_], truth[id_], matching) for id_ in ids]
-            null = [
-                score(emitted[ids[other]], truth[id_], matching)
-                for pairs in nulls
-                for id_, other in zip(ids, pairs, strict=True)
-            ]
-            for lists, found in (("own", matches[name, matching]), ("of other structures", null)):
-                records.append(
-                    {"score": name, "matching": matching, "lists": lists, **_summary(found)}
-                )
+            for lists, pairs in (("own", own), ("of other structures", dealt)):
+                matches = [score(emitted[theirs], truth[id_], matching) for theirs, id_ in pairs]
+                what = {"score": name, "matching": matching, "lists": lists}
+                records.append(what | _summary(matches))
     columns = (
         "score",
         "matching",
@@ -153,7 +151,7 @@ def score_all(
         "zero_match",
         "median_distance",
     )
-    return frame_of(records, columns, ("scored", "zero_match")), matches
+    return frame_of(records, columns, ("scored", "zero_match"))
 
 
 def emission(emitted: Mapping[str, Atoms], truth: Mapping[str, Atoms]) -> pd.DataFrame:
@@ -198,13 +196,13 @@ def _match(emitted: Atoms, truth: Atoms, allowed: np.ndarray, matching: str) -> 
         costs = np.where(np.isfinite(distances), distances, 1 + TOLERANCE * min(distances.shape))
         paired = distances[linear_sum_assignment(costs)]
         return paired[np.isfinite(paired)]
-    found = []
+    matched = []
     for row in distances:
         site = int(row.argmin())
         if np.isfinite(row[site]):
-            found.append(row[site])
+            matched.append(row[site])
             distances[:, site] = np.inf
-    return np.array(found, float)
+    return np.array(matched, float)
 
 
 def _score(distances: np.ndarray, emitted: Atoms, truth: Atoms) -> Match:

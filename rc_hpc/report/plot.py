@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import io
 import json
-from collections.abc import Callable
+import sys
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -20,6 +21,8 @@ if TYPE_CHECKING:
 
 #: Written of every figure beside its data.
 FORMATS = ("pdf", "png")
+#: Files written of each figure by its name, and why others were left out.
+Drawn = tuple[dict[str, list[Path]], dict[str, str]]
 
 
 class NothingToDraw(Exception):
@@ -130,6 +133,41 @@ def write(
             f"{folder}: cannot be written ({error.strerror}): choose another folder or free space"
         ) from error
     return paths
+
+
+def draw(
+    plots: Iterable[Plot],
+    tables: Iterable[Table],
+    origin: Origin,
+    published: Callable[[str], tuple[dict, ...]],
+    folder: Path,
+) -> Drawn:
+    """Draw figures of tables into `folder`.
+
+    Parameters
+    ----------
+    published
+        Published values that hold for these tables, by the name of a figure.
+    """
+    by_name = {table.name: table for table in tables}
+    written, left_out = {}, {}
+    for plot in plots:
+        try:
+            written[plot.name] = write(plot, by_name, origin, published(plot.name), folder)
+        except NothingToDraw as reason:
+            left_out[plot.name] = str(reason)
+    return written, left_out
+
+
+def tell(drawn: Drawn, quiet: bool) -> None:
+    """Say what was written, and to stderr what was left out."""
+    written, left_out = drawn
+    if quiet:
+        return
+    for paths in written.values():
+        print(", ".join(map(str, paths)))
+    for name, reason in left_out.items():
+        print(f"rc_hpc: figure {name} left out: it {reason}", file=sys.stderr)
 
 
 def _headline(frame: pd.DataFrame) -> pd.DataFrame:

@@ -12,7 +12,10 @@ if TYPE_CHECKING:
 def frame_of(
     records: list[dict], columns: Sequence[str], integers: Sequence[str] = ()
 ) -> pd.DataFrame:
-    """Frame of records with these columns; `integers` are nullable, so that a missing count is not a float."""
+    """Frame of records with these columns.
+
+    `integers` are nullable, so that a missing count is not a float.
+    """
     import pandas as pd
 
     return pd.DataFrame(records, columns=list(columns)).astype(dict.fromkeys(integers, "Int64"))

@@ -14,9 +14,9 @@ import numpy as np
 from rc_hpc.answers.extractions import read_extractions
 from rc_hpc.core.constants import CRYSTAL_SYSTEMS
 from rc_hpc.core.errors import RcError, Status, UsageError
+from rc_hpc.core.ids import read_ids
 from rc_hpc.images.files import picture_folder
 from rc_hpc.kinds.packed.reader import PackedReader
-from rc_hpc.ladder.inputs import read_ids
 from rc_hpc.store.layout import read_rows
 from rc_hpc.store.reader import open_ours
 from rc_hpc.vlm.prompts import OWN, VERSION, prompt
@@ -415,7 +415,7 @@ def open_inputs(args, arms: Iterable[str]) -> Inputs:
         cells.subjects(args.truth) if source == packed else (read_records(source), 0)
     )
     if args.ids is not None:
-        wanted = set(read_ids(args.ids))
+        wanted = set(read_ids(args.ids, "--ids"))
         if missing := wanted - {subject.id for subject in subjects}:
             raise UsageError(
                 f"--ids {args.ids}: {len(missing)} of {len(wanted)} are not among the usable structures of {source}: {', '.join(sorted(missing)[:5])}"

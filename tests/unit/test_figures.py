@@ -244,13 +244,12 @@ def test_figures_of_the_ladder(tmp_path, capsys):
         == Exit.CLEAN
     )
     out = capsys.readouterr().out
-    from rc_hpc.ladder.evidence import Evidence, Request
-    from rc_hpc.ladder.makers import tables
+    from rc_hpc.ladder.evidence import Evidence
+    from rc_hpc.ladder.options import LadderOptions
+    from rc_hpc.ladder.run import make_tables
 
-    found, _ = tables(
-        Evidence(Request((source,), (tmp_path / "census.h5",))),
-        [plot.table for plot in ladder_plots.PLOTS],
-    )
+    options = LadderOptions.of(predictions=(source,), census=(tmp_path / "census.h5",))
+    found, _ = make_tables(Evidence(options), [plot.table for plot in ladder_plots.PLOTS])
     check_files(tmp_path / "figures", ladder_plots.PLOTS, {table.name: table for table in found})
     assert str(tmp_path / "figures" / "ladder.pdf") in out and not recorded_in(tmp_path / "figures")
     assert (

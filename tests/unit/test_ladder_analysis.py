@@ -108,7 +108,7 @@ def test_paired_counts():
 
 
 def test_question_only_rows_that_are_not_scored_have_no_test():
-    frame = contrasts.question_only(["a", "b"], right(15, 18), right(3, 4), ["", "refused"], 7)
+    frame = contrasts.question_only(["a", "b"], right(15, 18), right(3, 4), ["", "refused"], 1 / 7)
     assert frame["model"].tolist() == ["b", "a"] and frame["p"].isna().tolist() == [True, False]
     assert frame.set_index("model").loc["a", ["image_only", "text_only"]].tolist() == [12, 0]
     summary = contrasts.question_only_summary(frame)

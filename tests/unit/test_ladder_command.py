@@ -4,6 +4,7 @@ import io
 import json
 import subprocess
 import sys
+import tomllib
 
 import numpy as np
 import pandas as pd
@@ -13,8 +14,9 @@ from tables_cases import LABELS, options_of, random_batch, with_options, write_c
 
 from rc_hpc.core.constants import CRYSTAL_SYSTEMS
 from rc_hpc.core.errors import Exit, Status
-from rc_hpc.ladder.__main__ import NAMES, main
-from rc_hpc.ladder.makers import MAKERS
+from rc_hpc.ladder.__main__ import main, parser
+from rc_hpc.ladder.options import TABLES, LadderOptions
+from rc_hpc.ladder.run import MAKERS
 
 OPTIONS = options_of("full")
 RIGHT = tuple((truth,) * 3 for truth in TRUTHS)
@@ -87,12 +89,12 @@ def csv(capsys, *args, table):
 
 
 def test_the_help_lists_all_tables_and_loads_nothing_heavy():
-    assert tuple(MAKERS) == NAMES
-    code = "import sys, rc_hpc.ladder as t\ntry:\n t.main(['--help'])\nexcept SystemExit as e:\n assert e.code == 0\nprint([m for m in ('pandas', 'scipy', 'numpy', 'h5py', 'sklearn', 'pymatgen') if m in sys.modules])"
+    assert tuple(MAKERS) == tuple(TABLES)
+    code = "import sys, rc_hpc.ladder.__main__ as t\ntry:\n t.main(['--help'])\nexcept SystemExit as e:\n assert e.code == 0\nprint([m for m in ('pandas', 'scipy', 'numpy', 'h5py', 'sklearn', 'pymatgen') if m in sys.modules])"
     out = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, check=True
     ).stdout
-    assert out.rstrip().endswith("[]") and all(f" {name}" in out for name in NAMES)
+    assert out.rstrip().endswith("[]") and all(f" {name}" in out for name in TABLES)
 
 
 def test_ladder_without_a_census_says_so(folder, capsys):
@@ -166,7 +168,7 @@ def test_every_table_that_can_be_made_is_printed(folder, tmp_path, capsys):
         "maker/model",
     )
     assert code == Exit.CLEAN and out.count(" p-values to 3 significant digits") == len(
-        NAMES
+        TABLES
     ) - err.count("left out")
     left = {line.split()[2] for line in err.splitlines()}
     assert left == {"conventions", "granularity", "resampling", "transplant", "emission"}
@@ -328,9 +330,18 @@ def spoiled(name, tmp_path, folder):
                     "--table",
                     "baselines",
                 ),
-                Exit.FATAL,
-                "no ids",
+                Exit.USAGE,
+                "holds no ids",
             )
+        case "an id twice":
+            train = tmp_path / "train.txt"
+            train.write_text("a\nb\na\n")
+            args = (folder, "--census", census(tmp_path / "c.h5"), "--train", train)
+            return (*args, "--table", "baselines"), Exit.USAGE, "is there twice"
+        case "negative trials":
+            return (folder, "--resamples", "-1"), Exit.USAGE, "--resamples must be at least 0"
+        case "a lone model":
+            return (folder, "--contrast", "a"), Exit.USAGE, "--contrast"
     raise AssertionError(name)
 
 
@@ -348,6 +359,9 @@ def spoiled(name, tmp_path, folder):
         "emitted atoms without a packed file",
         "parquet on a terminal",
         "no training ids",
+        "an id twice",
+        "negative trials",
+        "a lone model",
     ],
 )
 def test_refusals_are_one_line(folder, tmp_path, capsys, name):
@@ -359,3 +373,16 @@ def test_refusals_are_one_line(folder, tmp_path, capsys, name):
         and err.count("\n") == 1
         and message in err
     )
+
+
+def test_options_are_written_and_read_back(folder, tmp_path, capsys):
+    again = tmp_path / "again.toml"
+    args = [str(folder), "--contrast", "a", "b", "--contrast", "c", "d e", "--gate-samples"]
+    first = parser().read([*args, "--resamples", "3", "--write-config", str(again)])
+    assert tomllib.loads(again.read_text())["contrast"] == [["a", "b"], ["c", "d e"]]
+    second = parser().read(["--config", str(again)])
+    assert second.make(LadderOptions) == first.make(LadderOptions)
+    assert second.make(LadderOptions).contrast == (("a", "b"), ("c", "d e"))
+    again.write_text('contrast = [["a"]]')
+    code, _, err = run(capsys, folder, "--config", again)
+    assert code == Exit.USAGE and "contrast: give lists of 2" in err

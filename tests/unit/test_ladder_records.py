@@ -9,8 +9,9 @@ from tables_cases import options_of, random_batch, with_options, write_census
 from rc_hpc import census, pack
 from rc_hpc.core.constants import CRYSTAL_SYSTEMS
 from rc_hpc.core.errors import Exit, Status
-from rc_hpc.ladder.evidence import Evidence, Request
-from rc_hpc.ladder.makers import tables
+from rc_hpc.ladder.evidence import Evidence
+from rc_hpc.ladder.options import LadderOptions
+from rc_hpc.ladder.run import make_tables
 
 pytestmark = pytest.mark.data
 
@@ -85,8 +86,12 @@ def frames(predictions, censuses, shared):
         "exchangeability",
         "conventions",
     )
-    request = Request((predictions,), censuses, labels=shared / "data" / "e3" / "labels.json")
-    found, missing = tables(Evidence(request), names)
+    options = LadderOptions.of(
+        predictions=(predictions,),
+        census=censuses,
+        labels=shared / "data" / "e3" / "labels.json",
+    )
+    found, missing = make_tables(Evidence(options), names)
     assert not missing
     return {table.name: table.frame for table in found}
 
@@ -348,17 +353,17 @@ def cells(shared, eval_ids, predictions, tmp_path_factory):
         )
         == Exit.CLEAN
     )
-    request = Request(
-        (predictions,),
-        (made, loose),
-        e3 / "labels.json",
-        packed,
-        e3 / "train.jsonl",
-        shared / "data" / "records" / "transplant_emitted.json",
-        ((OLDER, GEMINI),),
+    options = LadderOptions.of(
+        predictions=(predictions,),
+        census=(made, loose),
+        labels=e3 / "labels.json",
+        structures=packed,
+        train=e3 / "train.jsonl",
+        emitted=shared / "data" / "records" / "transplant_emitted.json",
+        contrast=((OLDER, GEMINI),),
     )
-    found, missing = tables(
-        Evidence(request),
+    found, missing = make_tables(
+        Evidence(options),
         (
             "ladder",
             "baselines",

@@ -6,13 +6,13 @@ The released study speaks of 446 trials in three regimes and defines none; these
     As many elements as the fixed split reserves (those that no training structure holds) are drawn
     anew; structures with one of them are for evaluation, the others for training.
 ``formula-disjoint``
-    Evaluation structures are drawn at random; structures that share a reduced formula with one of them
-    are left out of training.
+    Evaluation structures are drawn at random; structures that share a reduced formula with one of
+    them are left out of training.
 ``balanced-subsample``
     The split stays; half of each class's training structures are drawn.
 
-Evaluation sets are balanced: of each class of the fixed evaluation set as many as its rarest has, drawn
-without replacement.
+Evaluation sets are balanced: of each class of the fixed evaluation set as many as its rarest has,
+drawn without replacement.
 """
 
 from __future__ import annotations
@@ -56,17 +56,11 @@ class Pool:
     @property
     def reserved(self) -> frozenset[str]:
         """Elements of evaluation structures that no training structure holds."""
-        sides = [
-            frozenset().union(
-                *(
-                    found
-                    for found, held in zip(self.elements, self.evaluation, strict=True)
-                    if held == side
-                )
-            )
-            for side in (True, False)
-        ]
-        return sides[0] - sides[1]
+        evaluation, training = (
+            frozenset().union(*(self.elements[row] for row in np.flatnonzero(side)))
+            for side in (self.evaluation, ~self.evaluation)
+        )
+        return evaluation - training
 
 
 def splits(
@@ -74,7 +68,7 @@ def splits(
 ) -> Iterator[tuple[np.ndarray, np.ndarray]]:
     """Training and evaluation rows of each trial, ascending.
 
-    Trial t is drawn from ``default_rng([seed, t])``, so a longer series begins with the shorter one.
+    Trial t is drawn from ``default_rng([seed, t])``: a longer series begins with the shorter one.
 
     Raises
     ------
@@ -95,12 +89,13 @@ def _redrawn_elements(pool: Pool, rng: np.random.Generator):
     everything = sorted(frozenset().union(*pool.elements))
     for _ in range(_ATTEMPTS):
         reserved = set(rng.choice(everything, number, replace=False))
-        held = np.array([not reserved.isdisjoint(found) for found in pool.elements])
+        held = np.array([not reserved.isdisjoint(elements) for elements in pool.elements])
         evaluation = _balanced(pool, held, pool.per_class, rng)
         if evaluation is not None and not held.all():
             return np.flatnonzero(~held), evaluation
     raise RcError(
-        f"redrawn-elements: in {_ATTEMPTS} draws of {number} elements none left {pool.per_class} structures of each class for evaluation; give more structures"
+        f"redrawn-elements: in {_ATTEMPTS} draws of {number} elements none left "
+        f"{pool.per_class} structures of each class for evaluation; give more structures"
     )
 
 
@@ -109,7 +104,8 @@ def _formula_disjoint(pool: Pool, rng: np.random.Generator):
     train = np.flatnonzero(~np.isin(pool.formulas, pool.formulas[evaluation]))
     if not len(train):
         raise RcError(
-            "formula-disjoint: every structure shares a formula with an evaluation one; give more structures"
+            "formula-disjoint: every structure shares a formula with an evaluation one; "
+            "give more structures"
         )
     return train, evaluation
 

@@ -1,0 +1,151 @@
+"""What the ladder can be asked for."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from rc_hpc.core.errors import UsageError
+from rc_hpc.core.options import Options, at_least, opt
+from rc_hpc.report.tables import ENDINGS
+
+#: Tables in the order in which they are printed, each with a line.
+TABLES = {
+    "files": "every prediction file, recounted, with its error rates and gates",
+    "leaderboard": "R4 of every model with its interval",
+    "ladder": "R4, R3, P, S and share of every model, McNemar",
+    "models": "medians, intervals, dominance, rank correlations over the scored models",
+    "sensitivity": "the same headline under other tie rules and per sample",
+    "cells": "... by stored or conventional cell and by crystal system",
+    "length": "R3 against the atoms listed",
+    "length-split": "R3 up to and above the median of the atoms listed",
+    "size": "atoms by crystal system",
+    "question-only": "the arm without pictures, against that with",
+    "control": "the same in sum",
+    "exchangeability": "whether votes depend on the structure",
+    "conventions": "render conventions against the frozen one",
+    "contrasts": "pairs of models (--contrast) within cue strata",
+    "family": "the corrected tests of the released study, all adjusted values",
+    "baselines": "majority, metric rule, forests (--train)",
+    "strata": "what the metric of the cell tells",
+    "cues": "models where the cell's metric tells the system, and where not",
+    "floor": "models against the baselines",
+    "granularity": "forests by granularity of the label",
+    "resampling": "a forest on other splits (--resamples)",
+    "transplant": "emitted atoms (--emitted) against the true cell",
+    "emission": "what was emitted",
+}
+ALL = "all"
+
+
+@dataclass(frozen=True)
+class LadderOptions(Options):
+    """What the ladder is read from, and what is made of it.
+
+    Attributes
+    ----------
+    predictions
+        Prediction files, folders of them, and HDF5 files of answers.
+    census
+        Census files, one per ceiling.
+    labels
+        File of true labels to check the predictions against.
+    structures
+        Packed or census file with the cells; by default the first census.
+    train
+        File of training ids, in the order of training.
+    emitted
+        File of emitted atoms.
+    contrast
+        Pairs of models that are compared within strata.
+    gate_samples
+        Also leave rows unscored that lost too many of their samples.
+    resamples
+        Trials per resampling regime of the shape-free baseline.
+    table, format, output, figures
+        What is made, and where it goes.
+    """
+
+    predictions: tuple[Path, ...] = opt(
+        (),
+        "prediction files, folders of them, or HDF5 files of answers (jobs/query_vlm.py)",
+        parse=Path,
+        metavar="PREDICTIONS",
+        positional=True,
+        many=True,
+        required=True,
+    )
+    census: tuple[Path, ...] = opt(
+        (),
+        "census that says which structures are determined; may be given once per delta; "
+        "without one all are taken to be",
+        parse=Path,
+        metavar="FILE",
+        many=True,
+    )
+    labels: Path | None = opt(
+        None,
+        "true crystal systems to check the predictions against: JSON lines or a JSON object",
+        parse=Path,
+        metavar="FILE",
+    )
+    structures: Path | None = opt(
+        None,
+        "packed or census file with the cells",
+        parse=Path,
+        metavar="FILE",
+        told="the first census",
+    )
+    train: Path | None = opt(
+        None,
+        "training structures of the forests, in order: ids one a line, or JSON lines; "
+        "they must be in --structures",
+        parse=Path,
+        metavar="FILE",
+    )
+    emitted: Path | None = opt(
+        None,
+        "atoms that an extraction arm emitted, JSON; needs a packed --structures",
+        parse=Path,
+        metavar="FILE",
+    )
+    contrast: tuple[tuple[str, str], ...] = opt(
+        (),
+        "compare two models within strata; may be repeated",
+        metavar=("MODEL", "MODEL"),
+        words=2,
+        many=True,
+    )
+    gate_samples: bool = opt(
+        False, "also leave rows unscored that lost more than 5 % of their samples"
+    )
+    resamples: int = opt(
+        0,
+        "trials per resampling regime of the shape-free forest",
+        metavar="N",
+        told="none",
+        check=at_least(0),
+    )
+    table: str = opt(ALL, "only this one", choices=(*TABLES, ALL), told="all that can be made")
+    format: str = opt("terminal", "of the tables; parquet needs pyarrow", choices=tuple(ENDINGS))
+    output: Path | None = opt(
+        None,
+        "write one file per table into this folder",
+        parse=Path,
+        short="-o",
+        metavar="DIR",
+        told="print them",
+    )
+    figures: Path | None = opt(
+        None, "also draw the figures of these tables into this folder", parse=Path, metavar="DIR"
+    )
+
+    def __post_init__(self):
+        super().__post_init__()
+        if self.format == "parquet" and self.output is None:
+            raise UsageError("--format parquet is not for a terminal: name a folder with --output")
+
+    @property
+    def tables(self) -> tuple[str, ...]:
+        """Names of the tables that are asked for."""
+        return tuple(TABLES) if self.table == ALL else (self.table,)
