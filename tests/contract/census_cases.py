@@ -37,7 +37,7 @@ from rc_hpc.parallel.cache import prepare_numba_cache
 from rc_hpc.parallel.launch import limit_threads
 limit_threads()
 prepare_numba_cache()
-import rc_hpc.drivers.packing, rc_hpc.drivers.rows
+import rc_hpc.engine.packing, rc_hpc.engine.rows
 rc_hpc.engine.rows.BATCH_ROWS = rc_hpc.engine.packing.BATCH_ROWS = {rows}
 {patch}
 from rc_hpc.{command} import main
