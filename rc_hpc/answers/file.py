@@ -184,8 +184,7 @@ _QUESTIONS = (
 )
 _SCHEMA = Schema(
     KIND,
-    "A vision-language model's answers about crystal structures: "
-    "replies in full, readings, votes and gates.",
+    "A vision-language model's answers: replies in full, readings, votes and gates.",
     (),
     {},
 )

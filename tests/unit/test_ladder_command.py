@@ -90,7 +90,12 @@ def csv(capsys, *args, table):
 
 def test_the_help_lists_all_tables_and_loads_nothing_heavy():
     assert tuple(MAKERS) == tuple(TABLES)
-    code = "import sys, rc_hpc.ladder.__main__ as t\ntry:\n t.main(['--help'])\nexcept SystemExit as e:\n assert e.code == 0\nprint([m for m in ('pandas', 'scipy', 'numpy', 'h5py', 'sklearn', 'pymatgen') if m in sys.modules])"
+    code = (
+        "import sys, rc_hpc.ladder.__main__ as t\ntry:\n t.main(['--help'])\n"
+        "except SystemExit as e:\n assert e.code == 0\n"
+        "heavy = ('pandas', 'scipy', 'numpy', 'h5py', 'sklearn', 'pymatgen')\n"
+        "print([m for m in heavy if m in sys.modules])"
+    )
     out = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, check=True
     ).stdout
@@ -200,7 +205,7 @@ def test_r3_on_two_cells_are_two_ladders(folder, capsys):
     write(
         folder / "drawn.json",
         made_file(
-            "coordinates", samples=SAMPLES[:5] + (("cubic",) * 3,), details={"cell": "conventional"}
+            "coordinates", samples=(*SAMPLES[:5], ("cubic",) * 3), details={"cell": "conventional"}
         ),
     )
     frame = csv(capsys, folder, table="ladder").set_index("R3_cell")

@@ -2,16 +2,19 @@
 
 import dataclasses
 import json
+import tarfile
 
 import h5py
 import pytest
 from model_cases import FOUR_LETTERS, made_file, strict_letter
+from old_cases import ARCHIVE
 
 from rc_hpc.answers.file import columns, read_answers, reading_column, write_answers
 from rc_hpc.answers.parsers import Words, readers
 from rc_hpc.answers.predictions import parse_predictions, read_predictions, to_json
 from rc_hpc.answers.scoring import Arm, Row, Sample, stored_predictions
 from rc_hpc.answers.task import SEVEN_SYSTEMS, Task
+from rc_hpc.core.constants import CRYSTAL_SYSTEMS
 from rc_hpc.core.errors import RcError
 from rc_hpc.core.vocabulary import Outcome, System
 
@@ -126,6 +129,25 @@ def test_a_file_of_letters_reads_back(tmp_path):
     assert tables["predictions"]["votes"].tolist()[1:3] == [[0, 2, 0, 0], [0, 0, 1, 1]]
     with pytest.raises(RcError, match="the task 'four-letters' and is read as 'seven-systems'"):
         read_answers(path)
+
+
+def test_answers_of_version_0_1_0_are_read(tmp_path):
+    with tarfile.open(ARCHIVE) as archive:
+        archive.extract("answers.h5", tmp_path, filter="data")
+    path = tmp_path / "answers.h5"
+    tables, attributes = read_answers(path)
+    assert "task" not in attributes
+    arms, predictions = tables["arms"], tables["predictions"]
+    files = stored_predictions(path)
+    assert [file.kind for file in files] == ["coordinates", "question-only"]
+    for number, file in enumerate(files):
+        rows = predictions["arm"] == arms["arm"][number]
+        votes = [[p.votes.get(label, 0) for label in CRYSTAL_SYSTEMS] for p in file.predictions]
+        assert votes == predictions["votes"][rows].tolist()
+        assert [SEVEN_SYSTEMS.code(p.pred) for p in file.predictions] == predictions["prediction"][
+            rows
+        ].tolist()
+        assert (file.n_correct, file.scored) == (arms["n_correct"][number], arms["scored"][number])
 
 
 def test_the_systems_keep_their_codes():

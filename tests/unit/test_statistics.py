@@ -1,4 +1,4 @@
-"""The tests of the ladder against other programs, against their definitions and against the record."""
+"""The tests of the ladder against other programs, their definitions and the record."""
 
 import json
 

@@ -30,7 +30,7 @@ def test_a_perfect_list_over_the_border_of_the_cell():
 
 
 def test_wrong_names_cost_only_the_strict_score():
-    emitted = atoms_of(["Teal", "Orange", "Teal"], TRUTH.frac.tolist() + [[0.25, 0.25, 0.25]])
+    emitted = atoms_of(["Teal", "Orange", "Teal"], [*TRUTH.frac.tolist(), [0.25, 0.25, 0.25]])
     assert strict(emitted, TRUTH)[:3] == (0, 0, 0) and np.isnan(strict(emitted, TRUTH).distance)
     assert relabelled(emitted, TRUTH)[:3] == (2, 1, 2 / 3) == species_free(emitted, TRUTH)[:3]
 
