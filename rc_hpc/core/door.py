@@ -11,7 +11,7 @@ import logging
 import sys
 import tomllib
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -89,10 +89,12 @@ class Parser(argparse.ArgumentParser):
         """Raise what is wrong as a `UsageError`: the usage alone would fill the screen."""
         raise UsageError(f"{message}; see {self.prog} --help")
 
-    def add_options(self, options: type[Options], title: str | None = None) -> None:
-        """Add the options that a class declares, under a title of their own."""
+    def add_options(self, options: type[Options], title: str | None = None, **defaults) -> None:
+        """Add the options that a class declares, under a title of their own; `defaults` by name."""
         group = self.add_argument_group(title) if title else self
         for one in declared(options):
+            if one.name in defaults:
+                one = replace(one, asked=defaults[one.name])
             self._declared[one.name] = one
             self._add(group, one)
 
@@ -125,7 +127,8 @@ class Parser(argparse.ArgumentParser):
         values = {name: one.asked for name, one in self._declared.items()}
         if config is not None:
             values |= _read_config(config, self._declared)
-        values |= {name: value for name, value in given.items() if name in self._declared}
+        told = {name: value for name, value in given.items() if value is not None}
+        values |= {name: value for name, value in told.items() if name in self._declared}
         for one in self._declared.values():
             if one.many and isinstance(values[one.name], list):
                 values[one.name] = _tuples(values[one.name]) or one.asked
@@ -154,7 +157,7 @@ class Parser(argparse.ArgumentParser):
             if one.many:
                 how |= {"nargs": "*"} if one.positional else {"action": "append"}
             elif one.positional:
-                how |= {"nargs": "?"}
+                how |= {"nargs": "?", "default": None}  # SUPPRESS would be parsed as a value
         if one.positional:
             group.add_argument(one.name, **how)
         else:

@@ -39,19 +39,20 @@ class Kind:
         datasets that belong to no structure.
     plan
         ``plan(packed, options)``: what must be settled once, with the packed file, before the
-        work; gives the options as they are recorded, and what is shared with `oracle` and `weight`.
+        work; gives the options as they are recorded, and what is shared with `oracle` and `costs`.
     oracle
-        ``oracle(options, shared, recorder)`` gives the function that takes a
-        `rc_hpc.oracle.cell.PackedCell` and returns its columns and child tables.
-    weight
-        ``weight(options, shared, rows)``: predicted time in units of a census, one number or one
-        for each of the `rows` (columns of the packed file).
+        ``oracle(options, given)`` gives the function that takes a
+        `rc_hpc.oracle.cell.PackedCell` and returns its columns and child tables; for `given` see
+        `rc_hpc.kinds.common.given`.
+    costs
+        ``costs(options, shared, rows)``: predicted time of each structure, ms, from columns of
+        the packed file.
     facts
         ``facts(options)``: what ``--dry-run`` tells, and seconds for a structure.
     warm
         ``warm(options)``: compiles, or loads, all that the work needs, on the smallest input.
     beside
-        What is written beside the file: a class that derives from `rc_hpc.kinds.common.beside.Beside`.
+        What is written beside the file: derives from `rc_hpc.kinds.common.beside.Beside`.
     counts
         ``counts(path)``: the file as counts, from which tables are made.
     tables, figures
@@ -79,7 +80,7 @@ class Kind:
     statics: str = ""
     plan: str = ""
     oracle: str = ""
-    weight: str = ""
+    costs: str = ""
     facts: str = ""
     warm: str = ""
     beside: str = ""

@@ -10,8 +10,8 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import MISSING, Field, dataclass, field, fields
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import MISSING, Field, dataclass, field, fields, replace
 from typing import Any, Self
 
 from rc_hpc.core import constants
@@ -28,7 +28,9 @@ class Opt:
     Attributes
     ----------
     name
-        Of its field: the key in TOML with ``-`` for ``_``, and the long flag.
+        Long flag, and key in TOML, with ``_`` for ``-``; by default that of its field.
+    field
+        Field that it fills.
     help
         One line, without the default.
     asked
@@ -51,6 +53,12 @@ class Opt:
         Must be given.
     kept
         Whether ``--write-config`` writes it: not what is said about earlier work.
+    check
+        Called with flag and value; raises UsageError.
+    recorded
+        See `opt`.
+    caption
+        How captions tell the value: a text with ``{}``, or what makes one of the value.
     """
 
     name: str
@@ -68,6 +76,8 @@ class Opt:
     kept: bool = True
     check: Callable[[str, Any], None] | None = None
     recorded: bool = True
+    caption: str | Callable[[Any], str] = ""
+    field: str = ""
 
     @property
     def flag(self) -> str:
@@ -100,6 +110,8 @@ def text_of(value: Any) -> str:
         return f"{value:g}"
     if isinstance(value, tuple | list):
         return ",".join(map(text_of, value))
+    if isinstance(value, dict):
+        return json.dumps(value)
     return str(value)
 
 
@@ -111,6 +123,8 @@ def opt(
     parse: Callable[[str], Any] | None = None,
     choices: Sequence[str] | None = None,
     recorded: bool = True,
+    name: str = "",
+    hashed: bool = True,
     **more,
 ) -> Any:
     """Declare an option as a field of a dataclass that derives from `Options`.
@@ -126,6 +140,10 @@ def opt(
     recorded
         Part of the record in the file and of the hash; what is not is used by `settle`, or says
         how a run goes about its work.
+    name
+        Long flag where it is not the field's name.
+    hashed
+        False for a value that Python cannot hash.
     more
         See `Opt`.
     """
@@ -133,17 +151,10 @@ def opt(
         asked = None if default is MISSING else default
     if parse is None and type(asked) in (int, float):
         parse = type(asked)
-    declared = Opt(
-        "",
-        help,
-        asked,
-        parse,
-        None if choices is None else tuple(choices),
-        recorded=recorded,
-        **more,
-    )
+    allowed = None if choices is None else tuple(choices)
+    declared = Opt(name, help, asked, parse, allowed, recorded=recorded, **more)
     value = {} if default is MISSING else {"default": default}
-    return field(**value, hash=not isinstance(default, dict), metadata={_KEY: declared})
+    return field(**value, hash=hashed, metadata={_KEY: declared})
 
 
 def derived(default: Any = MISSING, *, recorded: bool = True) -> Any:
@@ -161,7 +172,7 @@ class Options:
 
     def __post_init__(self):
         for declared in own(type(self)):
-            value = getattr(self, declared.name)
+            value = getattr(self, declared.field)
             if declared.choices and declared.asked is not None:
                 for item in value if isinstance(value, tuple) else (value,):
                     known_name(declared.flag, item, declared.choices)
@@ -188,9 +199,7 @@ class Options:
             if group := _group(one):
                 values[one.name] = group.of(asked)
             elif declared := _declared(one):
-                values[one.name] = asked.get(one.name, declared.asked)
-            elif one.name in asked:
-                values[one.name] = asked[one.name]
+                values[one.name] = asked.get(declared.name, declared.asked)
         return cls(**cls.settle(values))
 
     @classmethod
@@ -223,6 +232,20 @@ class Options:
                 found[one.name] = value.to_dict() if isinstance(value, Options) else value
         return json.loads(json.dumps(found))
 
+    def caption(self) -> str:
+        """The options that results depend on in words, as captions tell them."""
+        return "; ".join(self._phrases())
+
+    def _phrases(self) -> Iterator[str]:
+        for one in fields(self):
+            value, known = getattr(self, one.name), _declared(one)
+            if isinstance(value, Options):
+                yield from value._phrases()
+            elif known and callable(known.caption):
+                yield known.caption(value)
+            elif known and known.caption:
+                yield known.caption.format(value)
+
     def to_json(self) -> str:
         """Canonical JSON text."""
         return json.dumps(self.to_dict(), sort_keys=True)
@@ -252,7 +275,7 @@ def _declared(one: Field) -> Opt | None:
     known = one.metadata.get(_KEY)
     if known is None:
         return None
-    return Opt(**{**known.__dict__, "name": one.name})
+    return replace(known, name=known.name or one.name, field=one.name)
 
 
 def _group(one: Field) -> type[Options] | None:

@@ -1,97 +1,43 @@
-"""A run that works on the rows of a packed file: batches, ranks, parts and the merge, for any kind of result."""
+"""A run of any kind over the rows of a packed file: batches, ranks, parts and the merge."""
 
 from __future__ import annotations
 
 import functools
 import json
-from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 
 from rc_hpc.core.errors import Status, StructureError, UsageError
-from rc_hpc.engine.run import (
-    Run,
-    RunOptions,
-    count_failures,
-    fail_row,
-    identity_of,
-    log,
-    mergeable,
-    on_root,
-    open_recorder,
-    open_run,
-)
+from rc_hpc.engine.merging import merge_output
+from rc_hpc.engine.run import Opened, Work, count_failures, fail_row, log, on_root, open_run
+from rc_hpc.kinds.common.given import Compute, Given
 from rc_hpc.kinds.packed.options import PackOptions
-from rc_hpc.kinds.packed.reader import PackedReader
+from rc_hpc.kinds.packed.reader import PackedReader, packed_cell
 from rc_hpc.kinds.packed.schema import STRUCTURES
-from rc_hpc.oracle.cell import PackedCell
 from rc_hpc.parallel.launch import Comm
 from rc_hpc.parallel.progress import Progress
 from rc_hpc.parallel.queue import WorkQueue
 from rc_hpc.parallel.run import Totals, drive
 from rc_hpc.parallel.shard import batch_costs, make_batches, shard_batches
 from rc_hpc.parallel.signals import StopSignal
+from rc_hpc.parallel.state import RunState
 from rc_hpc.store.batch import empty_batch, empty_children
-from rc_hpc.store.merge import merge
-from rc_hpc.store.parts import discard
-from rc_hpc.store.schema import Schema
-from rc_hpc.symmetry.recorder import FlightRecorder
 
 #: A batch holds at most this predicted time, ms, and this many structures: long beside the
 #: 20 ms that writing it takes, short enough for ranks to end close together.
 BATCH_MS, BATCH_ROWS = 1000.0, 256
-CUBIC = 7
-
-#: One structure to the values of its columns by path, and of its child tables by table and column.
-Compute = Callable[[PackedCell], tuple[dict, dict[str, dict]]]
-
-
-@dataclass(frozen=True)
-class Job:
-    """What a run computes of every packed structure.
-
-    Attributes
-    ----------
-    schema
-        Of the output; its main columns begin with `STRUCTURES`.
-    options
-        What results depend on; has `pack` and `quarantine`.
-    dims
-        Lengths of the dimensions that the schema leaves open.
-    statics
-        Datasets of the file that belong to no structure, from the options as a dict.
-    prepare
-        Given the flight recorder, makes what computes a structure.
-    weight
-        Predicted time of a structure in units of a census's, one for all or for each row.
-    """
-
-    schema: Schema
-    options: object
-    dims: dict[str, int]
-    statics: Callable[[dict], dict]
-    prepare: Callable[[FlightRecorder], Compute]
-    weight: float | np.ndarray = 1.0
-
-
-def predicted_costs(n_atoms, system, status) -> np.ndarray:
-    """Predicted time of each structure in a census, (n,), ms on a core of 2024.
-
-    The labels dominate: their time grows with the atoms and is some twenty times higher for
-    cubic cells, which have the most operations. Rows that are not computed cost next to nothing.
-    """
-    cost = 1.0 + 0.05 * np.asarray(n_atoms, float) * np.where(
-        np.asarray(system) == CUBIC, 20.0, 1.0
-    )
-    return np.where(np.asarray(status) == Status.ok, cost, 0.01)
 
 
 def run_rows(
-    comm: Comm, packed: Path, job: Job, run: RunOptions, stop: StopSignal
+    comm: Comm, packed: Path, work: Work, shared, stop: StopSignal, state: RunState
 ) -> Totals | None:
     """Compute every structure of a packed file; all ranks together, dearest structures first.
+
+    Parameters
+    ----------
+    shared
+        From the kind's plan.
 
     Returns
     -------
@@ -99,7 +45,7 @@ def run_rows(
         None where the output was finished already.
     """
     with PackedReader(packed) as reader:
-        _same_pack(reader, job.options.pack)
+        _same_pack(reader, work.options.pack)
         if comm.rank == 0 and not reader.attrs.get("complete_rows", 1):
             log.warning(
                 "%s holds %d of %s structures (merged with --partial): only these are computed",
@@ -107,72 +53,52 @@ def run_rows(
                 len(reader),
                 reader.attrs["total"],
             )
-        identity = identity_of(
-            job.options, input_hash=str(reader.attrs["content_hash"]), total=len(reader)
-        )
-        with open_run(comm, run, job.schema, job.dims, identity) as opened:
-            return None if opened.finished else _compute_all(comm, reader, job, run, stop, opened)
+        content = str(reader.attrs["content_hash"])
+        identity = on_root(comm, lambda: work.identity(input_hash=content, total=len(reader)))
+        with open_run(comm, work, identity) as opened:
+            if opened.finished:
+                return None
+            return _compute_all(comm, reader, work, shared, stop, opened, state)
 
 
 def _compute_all(
-    comm: Comm, reader: PackedReader, job: Job, run: RunOptions, stop: StopSignal, opened: Run
+    comm: Comm,
+    reader: PackedReader,
+    work: Work,
+    shared,
+    stop: StopSignal,
+    opened: Opened,
+    state: RunState,
 ) -> Totals:
-    costs = job.weight * predicted_costs(
-        reader.read("structures/n_atoms"),
-        reader.read("structures/crystal_system_conventional"),
-        reader.read("structures/status"),
-    )
+    run, kind = work.run, work.kind
+    costs = kind.load("costs")(work.options, shared, lambda name: reader.read(f"structures/{name}"))
     bounds, order = make_batches(costs, min(1.0, BATCH_MS / costs.sum()), BATCH_ROWS)
     if run.shard:
         order = shard_batches(batch_costs(costs, bounds), *run.shard)
     done = opened.completed.contains(reader.ids, reader.read("structures/duplicate"))
+    if opened.lost:
+        done &= ~np.isin(reader.ids, list(opened.lost))
     left = np.add.reduceat(~done, bounds[:-1], dtype=int)
     order = order[left[order] > 0]
-    with open_recorder(comm, opened) as recorder:
-        worker = _Worker(comm, reader, job, job.prepare(recorder), opened, done, bounds)
-        with Progress(
-            int(left[order].sum()), "structures", run.progress, rank=comm.rank
-        ) as progress:
+    with opened.recorder(comm) as recorder:
+        compute = kind.load("oracle")(work.options, Given(shared, recorder, run.output))
+        worker = _Worker(comm, reader, work, compute, opened, done, bounds)
+        total = int(left[order].sum())
+        with Progress(total, "structures", run.progress, rank=comm.rank, state=state) as progress:
             queue = worker.queue = WorkQueue(comm, len(order), stop)
             totals = drive(comm, len(order), order, worker, progress, stop, queue)
     if totals.complete and not run.shard:
-        on_root(comm, functools.partial(merge_rows, run.output, job.schema, job.statics))
+        on_root(comm, functools.partial(merge_output, kind, run.output))
     return totals
 
 
-def merge_rows(
-    output: Path, schema: Schema, statics: Callable[[dict], dict], partial: bool = False
-) -> str:
-    """Merge the parts of an output, and remove them where none is missing; returns the content hash.
-
-    Raises
-    ------
-    RcError
-        Rows are missing, unless `partial`; all are.
-    """
-    store, whole = mergeable(output, schema, partial)
-    options = json.loads(store.identity["options"])
-    digest = merge(
-        store.folder,
-        output,
-        schema,
-        store.dims,
-        statics(options),
-        {"complete_rows": int(whole)},
-        checked=store.good,
-    )
-    if whole:
-        discard(store.folder)
-    return digest
-
-
 def _same_pack(reader: PackedReader, options: PackOptions) -> None:
-    found = json.loads(reader.attrs["options"])
+    packed = json.loads(reader.attrs["options"])
     for name, wanted in options.to_dict().items():
-        if found[name] != wanted:
+        if packed[name] != wanted:
             raise UsageError(
-                f"{reader.path} was packed with {name} {found[name]}, this run asks for {wanted}: "
-                "use the same value, or pack the source again"
+                f"{reader.path} was packed with {name} {packed[name]}, this run asks for "
+                f"{wanted}: use the same value, or pack the source again"
             )
 
 
@@ -183,53 +109,42 @@ class _Worker:
         self,
         comm: Comm,
         reader: PackedReader,
-        job: Job,
+        work: Work,
         compute: Compute,
-        opened: Run,
+        opened: Opened,
         done,
         bounds,
     ):
-        self.rank, self.reader, self.job, self.compute, self.opened = (
-            comm.rank,
-            reader,
-            job,
-            compute,
-            opened,
-        )
+        self.rank, self.reader, self.compute, self.opened = comm.rank, reader, compute, opened
         self.done, self.bounds = done, bounds
-        self.drop = job.options.quarantine == "drop"
+        self.schema, self.dims = work.schema, work.dims
+        self.drop = work.options.quarantine == "drop"
         self.queue: WorkQueue | None = None
 
     def __call__(self, number: int) -> tuple[int, int] | None:
         start, stop = int(self.bounds[number]), int(self.bounds[number + 1])
         packed, children = self.reader.rows(start, stop, ("atoms",))
         rows = np.flatnonzero(~self.done[start:stop])
-        batch = empty_batch(self.job.schema, len(rows), self.job.dims)
+        batch = empty_batch(self.schema, len(rows), self.dims)
         for column in STRUCTURES:
             batch[column.path][:] = packed[column.path][rows]
         first = np.searchsorted(children["atoms"]["structure"], np.arange(stop - start + 1))
-        found = []
+        tables = []
         for row, source in enumerate(rows):
             if self.queue.stopped:
                 return None
-            atoms = {
-                name: values[first[source] : first[source + 1]]
-                for name, values in children["atoms"].items()
-            }
-            found.append(self._row(batch, row, atoms))
-        self.opened.store.write(batch, _join(self.job, found), f"{self.rank}-{number}")
+            own = slice(first[source], first[source + 1])
+            atoms = {name: values[own] for name, values in children["atoms"].items()}
+            tables.append(self._row(batch, row, atoms))
+        self.opened.store.write(batch, self._joined(tables), f"{self.rank}-{number}")
         return len(rows), count_failures(batch)
 
     def _row(self, batch: dict, row: int, atoms: dict) -> dict | None:
         """Fill one row of the batch; returns its child tables, None where nothing was computed."""
-
-        def value(name):
-            return batch[f"structures/{name}"][row]
-
-        id_ = value("id")
-        if value("status") != Status.ok:
+        id_ = batch["structures/id"][row]
+        if batch["structures/status"][row] != Status.ok:
             return None
-        if self.drop and value("quarantine"):
+        if self.drop and batch["structures/quarantine"][row]:
             batch["structures/status"][row] = Status.quarantined
             batch["structures/message"][row] = (
                 "its label is not stable (see structures/quarantine); --quarantine keep computes it"
@@ -241,39 +156,28 @@ class _Worker:
                     Status.crashed,
                     "native code crashed on this structure in two runs; it is left out",
                 )
-            fields, children = self.compute(
-                PackedCell(
-                    id_,
-                    value("lattice"),
-                    atoms["position"],
-                    atoms["number"],
-                    int(value("space_group")),
-                    int(value("space_group_conventional")),
-                    float(value("min_same_species")),
-                )
-            )
+            fields, children = self.compute(packed_cell(batch, row, atoms))
         except Exception as error:  # noqa: BLE001 - whatever happens, the row is kept
             fail_row(batch, row, error, id_)
             return None
-        for path, found in fields.items():
-            batch[path][row] = found
+        for path, value in fields.items():
+            batch[path][row] = value
         log.debug("%s: done", id_)
         return children
 
-
-def _join(job: Job, found: list[dict | None]) -> dict:
-    """The child tables of a batch's rows, each as one."""
-    joined = {}
-    for table, columns in empty_children(job.schema, job.dims).items():
-        entries = [
-            (row, children[table]) for row, children in enumerate(found) if children is not None
-        ]
-        values = {
-            name: np.concatenate([empty, *(entry[name] for _, entry in entries)])
-            for name, empty in columns.items()
-            if name != "structure"
-        }
-        sizes = [len(next(iter(entry.values()))) for _, entry in entries]
-        values["structure"] = np.repeat([row for row, _ in entries], sizes)
-        joined[table] = {name: values[name].astype(empty.dtype) for name, empty in columns.items()}
-    return joined
+    def _joined(self, tables: list[dict | None]) -> dict:
+        """The child tables of a batch's rows, each as one."""
+        joined = {}
+        for table, columns in empty_children(self.schema, self.dims).items():
+            entries = [(row, own[table]) for row, own in enumerate(tables) if own is not None]
+            values = {
+                name: np.concatenate([empty, *(entry[name] for _, entry in entries)])
+                for name, empty in columns.items()
+                if name != "structure"
+            }
+            sizes = [len(next(iter(entry.values()))) for _, entry in entries]
+            values["structure"] = np.repeat([row for row, _ in entries], sizes)
+            joined[table] = {
+                name: values[name].astype(empty.dtype) for name, empty in columns.items()
+            }
+        return joined

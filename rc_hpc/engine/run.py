@@ -1,4 +1,4 @@
-"""What packing and the census share: opening a run, its rows, and its end."""
+"""Opening a run of any kind: what it depends on, earlier work, and who else is at it."""
 
 from __future__ import annotations
 
@@ -10,14 +10,26 @@ from typing import Self
 
 import numpy as np
 
-from rc_hpc.core.errors import Exit, RcError, Status, StructureError, UsageError
+from rc_hpc.core.errors import RcError, Status, StructureError, UsageError
 from rc_hpc.core.files import disk_errors, parts_folder
+from rc_hpc.core.fingerprint import code_of
+from rc_hpc.core.kind import Kind
+from rc_hpc.core.options import Options
+from rc_hpc.engine.options import RunOptions
+from rc_hpc.kinds.common.beside import Beside
 from rc_hpc.parallel.launch import Comm
 from rc_hpc.store.attributes import result_versions
 from rc_hpc.store.claim import Claim
 from rc_hpc.store.completed import Completed
-from rc_hpc.store.outputs import check_conditions, check_output
-from rc_hpc.store.parts import RECORD, PartStore, begun, discard
+from rc_hpc.store.outputs import check_output
+from rc_hpc.store.parts import (
+    RECORD,
+    PartStore,
+    accepted,
+    begun,
+    check_conditions,
+    discard,
+)
 from rc_hpc.store.reader import open_ours
 from rc_hpc.store.schema import Schema
 from rc_hpc.symmetry.recorder import FlightRecorder, crashed_ids
@@ -31,30 +43,61 @@ GOOD = (Status.ok, Status.quarantined)
 
 
 @dataclass(frozen=True)
-class RunOptions:
-    """How a run goes about its work; nothing of it changes the result.
+class Work:
+    """A run of one kind, before it is opened; the same on all ranks.
 
     Attributes
     ----------
-    output
-        The file to write.
-    resume, overwrite
-        What to do with earlier work of this output.
-    shard
-        (i, N): do only the i-th of N shares and do not merge.
-    progress
-        See `rc_hpc.parallel.progress.MODES`.
+    kind, options, run
+    beside
+        What is written beside the output.
     """
 
-    output: Path
-    resume: bool = False
-    overwrite: bool = False
-    shard: tuple[int, int] | None = None
-    progress: str = "auto"
+    kind: Kind
+    options: Options
+    run: RunOptions
+    beside: Beside
+
+    @classmethod
+    def of(cls, kind: Kind, options: Options, run: RunOptions) -> Self:
+        """The work that these options make."""
+        return cls(kind, options, run, (kind.load("beside") or Beside)(run.output))
+
+    @property
+    def schema(self) -> Schema:
+        """Columns of the output."""
+        return self.kind.load("schema")
+
+    @property
+    def dims(self) -> dict[str, int]:
+        """Lengths of the dimensions that the schema leaves open."""
+        return self.kind.load("dims")(self.options)
+
+    def check(self) -> None:
+        """Refuse outputs that cannot or must not be written, before any work is done for them.
+
+        Raises
+        ------
+        UsageError
+        """
+        run = self.run
+        check_output(run.output, run.resume, run.overwrite, run.shard)
+        replace = bool(run.resume or run.overwrite or run.shard)
+        self.beside.check(self.options, replace=replace)
+
+    def identity(self, **more) -> dict:
+        """What the result depends on: options, packages, code, and what `more` says of the input."""
+        return {
+            "options": self.options.to_json(),
+            "options_hash": self.options.digest(),
+            "result_versions": result_versions() | self.beside.versions(),
+            "code": code_of(self.kind.code),
+            **more,
+        }
 
 
 @dataclass
-class Run:
+class Opened:
     """An opened run.
 
     Attributes
@@ -65,6 +108,8 @@ class Run:
         Rows that earlier runs have done.
     crashed
         Ids given up after native crashes.
+    lost
+        Ids that are done, but must be done again.
     flights
         Folder for the flight recorders.
     claim
@@ -74,6 +119,7 @@ class Run:
     store: PartStore | None
     completed: Completed
     crashed: set[str]
+    lost: set[str]
     flights: Path
     claim: Claim | None = None
 
@@ -88,6 +134,13 @@ class Run:
     def __exit__(self, *_) -> None:
         if self.claim is not None:
             self.claim.release()
+
+    def recorder(self, comm: Comm) -> FlightRecorder:
+        """This rank's flight recorder, with room on the disk for its notes."""
+        with disk_errors(self.flights):
+            recorder = FlightRecorder(self.flights, comm.rank)
+            recorder.call(int)  # writes once
+        return recorder
 
 
 def on_root(comm: Comm, function: Callable):
@@ -104,17 +157,7 @@ def on_root(comm: Comm, function: Callable):
     return result
 
 
-def identity_of(options, **more) -> dict:
-    """What a result depends on: the options, the packages, and what `more` says of the input."""
-    return {
-        "options": options.to_json(),
-        "options_hash": options.digest(),
-        "result_versions": result_versions(),
-        **more,
-    }
-
-
-def open_run(comm: Comm, run: RunOptions, schema: Schema, dims: dict, identity: dict) -> Run:
+def open_run(comm: Comm, work: Work, identity: dict) -> Opened:
     """Open the parts folder of an output under the rules of --resume, --overwrite and --shard.
 
     Raises
@@ -122,56 +165,52 @@ def open_run(comm: Comm, run: RunOptions, schema: Schema, dims: dict, identity: 
     UsageError
         There is earlier work and neither option was given.
     RcError
-        The earlier work belongs to other options or another input, another run is at work
-        on it, or nothing can be written.
+        The earlier work belongs to other options, another input or other code, another run is
+        at work on it, or nothing can be written.
     """
-    folder = parts_folder(run.output)
-    flights = folder / (
-        "flight" if run.shard is None else f"flight-{run.shard[0]}-of-{run.shard[1]}"
-    )
-
+    run, folder = work.run, parts_folder(work.run.output)
+    shard = "" if run.shard is None else f"-{run.shard[0]}-of-{run.shard[1]}"
+    flights = folder / f"flight{shard}"
     claim = None
+
+    def store() -> PartStore:
+        return PartStore(folder, work.schema, work.dims, identity, run.accept_code)
 
     def prepare():
         nonlocal claim
-        if run.overwrite and run.shard:
-            raise UsageError(
-                "--overwrite with --shard would remove the other shards' work; remove the files by hand"
-            )
         check_output(run.output, run.resume, run.overwrite, run.shard)
-        if (
-            run.output.exists()
-            and not begun(folder)
-            and not run.overwrite
-            and _finished(run.output, schema, identity)
-        ):
+        merged = run.output.exists() and not begun(folder) and not run.overwrite
+        if merged and _finished(work, identity):
+            work.beside.still_there()
             return None
         claim = Claim(folder, run.shard)
         try:
-            return _open_parts(run, folder, flights, (schema, dims, identity))
+            return _earlier(work, folder, flights, store)
         except BaseException:
             claim.release()
             raise
 
-    opened = on_root(comm, prepare)
-    if opened is None:
-        return Run(None, Completed([]).seal(), set(), flights)
-    return Run(PartStore(folder, schema, dims, identity), *opened, flights, claim)
+    earlier = on_root(comm, prepare)
+    if earlier is None:
+        return Opened(None, Completed([]).seal(), set(), set(), flights)
+    return Opened(store(), *earlier, flights, claim)
 
 
-def _open_parts(
-    run: RunOptions, folder: Path, flights: Path, what: tuple
-) -> tuple[Completed, set[str]]:
-    """What earlier runs have done, and the ids given up after crashes."""
+def _earlier(
+    work: Work, folder: Path, flights: Path, open_store: Callable[[], PartStore]
+) -> tuple[Completed, set[str], set[str]]:
+    """What earlier runs have done, the ids given up after crashes, and those to do again."""
+    run = work.run
     if run.overwrite:
         discard(folder)
     elif not (run.resume or run.shard):
         if any(folder.glob("*.h5")):
             raise UsageError(
-                f"{folder} holds the unfinished work of an earlier run: --resume goes on with it, --overwrite starts anew"
+                f"{folder} holds the unfinished work of an earlier run: --resume goes on with it, "
+                "--overwrite starts anew"
             )
         (folder / RECORD).unlink(missing_ok=True)  # that run did not come to any work
-    store = PartStore(folder, *what)
+    store = open_store()
     if run.shard:  # other shards are at work in the same folder: look, but move nothing
         parts = [part for part in store.names() if not store.problem(part)]
     else:
@@ -180,40 +219,24 @@ def _open_parts(
     with disk_errors(flights):
         flights.mkdir(exist_ok=True)
         crashed = {id_ for id_, times in crashed_ids(flights).items() if times >= CRASHES}
-    return store.completed(parts), crashed
+    lost = work.beside.begin(store, parts, fresh=run.overwrite, shared=run.shard is not None)
+    return store.completed(parts), crashed, lost
 
 
-def _finished(output: Path, schema: Schema, identity: dict) -> bool:
+def _finished(work: Work, identity: dict) -> bool:
     """Whether an output without parts is this very work, with no row missing."""
-    with open_ours(output, schema.kind) as h5:
-        found = {key: h5.attrs.get(key) for key in identity if key != "total"}
+    output = work.run.output
+    with open_ours(output, work.kind.name) as h5:
+        before = {key: h5.attrs[key] for key in identity if key != "total" and key in h5.attrs}
         complete = bool(h5.attrs.get("complete_rows", True))
-    check_conditions(output, found, {key: identity[key] for key in found})
+    now = {key: value for key, value in identity.items() if key != "total"}
+    now = accepted(before, now, work.run.accept_code)
+    # Hashes of the input that only a merge knows are not in the identity, and the other way round.
+    shared = before.keys() & now.keys() | {"code"}
+    check_conditions(
+        output, {key: before.get(key) for key in shared}, {key: now.get(key) for key in shared}
+    )
     return complete
-
-
-def open_recorder(comm: Comm, opened: Run) -> FlightRecorder:
-    """This rank's flight recorder, with room on the disk for its notes."""
-    with disk_errors(opened.flights):
-        recorder = FlightRecorder(opened.flights, comm.rank)
-        recorder.call(int)  # writes once
-    return recorder
-
-
-def mergeable(output: Path, schema: Schema, partial: bool) -> tuple[PartStore, bool]:
-    """The parts of an output, and whether no row is missing.
-
-    Raises
-    ------
-    RcError
-        Rows are missing, unless `partial`; all are.
-    """
-    store = PartStore.open(parts_folder(output), schema)
-    total, done = store.identity["total"], len(store.completed())
-    if done == 0 or (done < total and not partial):
-        cure = "run with --resume" if done == 0 else "run with --resume (or merge --partial)"
-        raise RcError(f"{output}: {total - done} of {total} structures are not done yet: {cure}")
-    return store, done >= total
 
 
 def fail_row(batch: dict, row: int, error: Exception, what: str) -> None:
@@ -231,8 +254,3 @@ def fail_row(batch: dict, row: int, error: Exception, what: str) -> None:
 def count_failures(batch: dict) -> int:
     """Rows of a batch that failed."""
     return int(np.sum(~np.isin(batch["structures/status"], GOOD)))
-
-
-def exit_code(complete: bool, failures: int) -> Exit:
-    """Exit code of a run that ended in good order."""
-    return Exit.FAILURES if complete and failures else Exit.CLEAN

@@ -1,4 +1,4 @@
-"""Is a file, or a parts folder, what it says it is; and how far has a run come."""
+"""Is a file, or a parts folder, what it says it is."""
 
 from __future__ import annotations
 
@@ -7,23 +7,20 @@ import json
 import os
 import subprocess
 import sys
-from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 from pathlib import Path
 
 import h5py
 import numpy as np
 
 import rc_hpc
-from rc_hpc.core.errors import RcError, Status
-from rc_hpc.core.files import parts_folder
-from rc_hpc.kinds.registry import SCHEMAS
+from rc_hpc.core.errors import RcError
+from rc_hpc.kinds.registry import schema_of
 from rc_hpc.store import layout
 from rc_hpc.store.attributes import REQUIRED
 from rc_hpc.store.batch import shape_of
 from rc_hpc.store.content import content_hash, datasets
-from rc_hpc.store.parts import DAMAGE, PartStore, begun, first_line
+from rc_hpc.store.parts import DAMAGE, PartStore, first_line, read_run
 from rc_hpc.store.reader import open_ours
 from rc_hpc.store.schema import Schema
 
@@ -68,14 +65,14 @@ def _validate_file(path: Path) -> list[str]:
 
 
 def _parts_problems(folder: Path) -> Iterator[str]:
-    store = PartStore.open(folder)
+    store = PartStore.open(folder, schema_of(read_run(folder)["kind"], folder))
     for part in store.names():
         if problem := store.problem(part):
             yield f"{folder / part}: {problem}"
 
 
 def _file_problems(h5: h5py.File) -> Iterator[str]:
-    schema = SCHEMAS[h5.attrs["kind"]]
+    schema = schema_of(h5.attrs["kind"], h5.filename)
     for name in REQUIRED:
         if name not in h5.attrs:
             yield f"root attribute {name!r} is missing"
@@ -153,88 +150,6 @@ def _enum_problems(dataset: h5py.Dataset, name: str, members: dict[str, int]) ->
         strange |= set(np.unique(layout.read_rows(dataset, block)).tolist()) - set(members.values())
     if strange:
         yield f"{name}: {sorted(strange)} are no codes of this enum"
-
-
-@dataclass(frozen=True)
-class Progress:
-    """How far a run has come.
-
-    Attributes
-    ----------
-    where
-        The finished file, or the parts folder.
-    finished
-        The merged file is there.
-    rows
-        Rows done, each id and duplicate once.
-    by_status
-        Rows by the name of their status.
-    total
-        Rows of the whole job, where known.
-    parts, unusable, rejected
-        Parts in the folder, those among them that cannot be used, and those set aside earlier.
-    """
-
-    where: Path
-    finished: bool
-    rows: int
-    by_status: dict[str, int] = field(default_factory=dict)
-    total: int | None = None
-    parts: int = 0
-    unusable: tuple[str, ...] = ()
-    rejected: int = 0
-
-    @property
-    def missing(self) -> int | None:
-        """Rows not done yet, where the total is known."""
-        return None if self.total is None else self.total - self.rows
-
-
-def status(output: str | Path, total: int | None = None) -> Progress:
-    """Progress of the run that writes `output`: from its parts while there are any, else from the file.
-
-    Nothing is changed, and a run may be going on. `total` defaults to `total` of the run's identity.
-
-    Raises
-    ------
-    RcError
-        There is neither the file nor its parts folder.
-    """
-    output = Path(output)
-    folder = parts_folder(output)
-    if output.exists() and not begun(folder):
-        with open_ours(output) as h5:
-            codes = Counter(layout.read_rows(h5["structures/status"]).tolist())
-            return Progress(
-                output,
-                True,
-                codes.total(),
-                _named(codes),
-                codes.total() if total is None else total,
-            )
-    if not begun(folder):
-        raise RcError(
-            f"{output}: neither the file nor {folder.name} exists: nothing has been run for this --output"
-        )
-    store = PartStore.open(folder)
-    names = store.names()
-    problems = {part: store.problem(part) for part in names}
-    good = [part for part in names if not problems[part]]
-    codes = store.count_status(good)
-    return Progress(
-        folder,
-        False,
-        codes.total(),
-        _named(codes),
-        store.identity.get("total") if total is None else total,
-        len(names),
-        tuple(part for part in names if problems[part]),
-        len(store.rejected()),
-    )
-
-
-def _named(codes: Counter) -> dict[str, int]:
-    return {Status(code).name: codes[code] for code in sorted(codes)}
 
 
 if __name__ == "__main__":

@@ -1,15 +1,41 @@
-"""All kinds of result files."""
+"""All kinds of result files, one row for each structure. A new kind is a folder and a line here."""
 
 from __future__ import annotations
 
-from rc_hpc.kinds.census.schema import CENSUS
-from rc_hpc.kinds.design.schema import DESIGN
-from rc_hpc.kinds.frontier.schema import FRONTIER
-from rc_hpc.kinds.noise.schema import NOISE
-from rc_hpc.kinds.occlusion.schema import OCCLUSION
-from rc_hpc.kinds.packed.schema import PACKED
-from rc_hpc.kinds.renders.schema import RENDERS
+from pathlib import Path
+from typing import TYPE_CHECKING
 
-SCHEMAS = {
-    schema.kind: schema for schema in (PACKED, CENSUS, FRONTIER, OCCLUSION, NOISE, DESIGN, RENDERS)
+from rc_hpc.core.errors import RcError
+from rc_hpc.core.kind import Kind
+from rc_hpc.kinds import census, design, frontier, noise, occlusion, packed, renders
+
+if TYPE_CHECKING:
+    from rc_hpc.store.schema import Schema
+
+PACKED = packed.KIND
+#: By the root attribute ``kind`` of their files.
+KINDS: dict[str, Kind] = {
+    module.KIND.name: module.KIND
+    for module in (packed, census, frontier, occlusion, design, noise, renders)
 }
+
+
+def of_command(command: str) -> list[Kind]:
+    """Kinds of file that ``python -m rc_hpc.COMMAND`` makes."""
+    return [kind for kind in KINDS.values() if kind.command.split()[0] == command]
+
+
+def schema_of(name: str, where: str | Path) -> Schema:
+    """Columns of the kind of this name.
+
+    Raises
+    ------
+    RcError
+        There is no such kind in this version; `where` is what it was read from.
+    """
+    if name not in KINDS:
+        raise RcError(
+            f"{where}: of kind {name!r}, which this version of rc_hpc does not know: "
+            "use the version that wrote it"
+        )
+    return KINDS[name].load("schema")

@@ -9,7 +9,6 @@ import io
 import json
 import math
 import sys
-from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -42,34 +41,6 @@ class Table:
     name: str
     caption: str
     frame: pd.DataFrame
-
-
-def views_of(protocol: dict) -> str:
-    """How many views a file's protocol has, and how many of them are of pinhole cameras; for captions."""
-    pinholes = sum(centre is not None for centre in protocol.get("centres", ()))
-    return f"{len(protocol['views'])} views" + (
-        f" ({pinholes} of pinhole cameras)" if pinholes else ""
-    )
-
-
-def collect(
-    makers: dict[str, Callable[[], tuple[str, pd.DataFrame]]], names: Iterable[str]
-) -> list[Table]:
-    """The tables of these names, each from its maker's caption (without the full stop) and frame."""
-    found = []
-    for name in names:
-        caption, frame = makers[name]()
-        found.append(Table(name, f"{caption}.", frame))
-    return found
-
-
-def partial_note(n_rows: int, attrs: dict) -> str:
-    """End of the conditions in the captions of an unfinished file; empty for a whole one."""
-    return (
-        ""
-        if attrs.get("complete_rows", 1)
-        else f"; PARTIAL: {n_rows} of {attrs['total']} structures are done"
-    )
 
 
 def render(table: Table, style: str) -> str:

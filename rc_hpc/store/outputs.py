@@ -1,14 +1,13 @@
-"""Whether an output may be written, and whether work that lies there is of the same run."""
+"""Whether an output may be written."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from pathlib import Path
 
-from rc_hpc.core.errors import RcError, UsageError
+from rc_hpc.core.errors import UsageError
 from rc_hpc.core.files import disk_errors
-from rc_hpc.store.parts import differences
 
 
 def check_not_read(output: Path, inputs: Iterable[Path | None]) -> None:
@@ -56,26 +55,4 @@ def check_output(
         raise UsageError(
             f"{output} exists: --overwrite replaces it, --resume completes it, "
             "-o names another file"
-        )
-
-
-def check_conditions(path: Path, before: Mapping, now: Mapping) -> None:
-    """Refuse to go on with earlier work that was done under other conditions.
-
-    Parameters
-    ----------
-    path
-        Where that work lies.
-    before, now
-        What its results depend on, as JSON values.
-
-    Raises
-    ------
-    RcError
-        Names what differs.
-    """
-    if different := differences(before, now):
-        raise RcError(
-            f"{path} was made under other conditions ({'; '.join(different)}): "
-            "use the old ones, --overwrite, or another -o"
         )

@@ -14,13 +14,14 @@ import shutil
 import socket
 import uuid
 from collections import Counter
+from collections.abc import Mapping
 from pathlib import Path
 
 import h5py
 
 from rc_hpc.core.errors import RcError
 from rc_hpc.core.files import clean_leftovers, disk_errors, sync_folder, write_whole
-from rc_hpc.kinds.registry import SCHEMAS
+from rc_hpc.core.fingerprint import fingerprint
 from rc_hpc.store import layout
 from rc_hpc.store.batch import Batch, Children, check_batch, shape_of
 from rc_hpc.store.completed import Completed
@@ -36,6 +37,8 @@ DAMAGE = (OSError, LookupError, RuntimeError, ValueError, TypeError, AttributeEr
 
 #: Name of the file that says what a folder's work depends on.
 RECORD = "run.json"
+#: Start of the names of the marks that allow parts of other code.
+ACCEPTED = "accepted-code-"
 
 
 def begun(folder: str | Path) -> bool:
@@ -62,46 +65,67 @@ class PartStore:
         The folder belongs to other options or another input; names what differs.
     """
 
-    def __init__(self, folder: str | Path, schema: Schema, dims: dict[str, int], identity: dict):
+    def __init__(
+        self,
+        folder: str | Path,
+        schema: Schema,
+        dims: dict[str, int],
+        identity: dict,
+        accept_code: str | None = None,
+    ):
         self.folder = Path(folder)
         self.schema = schema
         self.dims = {name: int(length) for name, length in dims.items()}
-        self.identity = identity
-        #: Names of the parts that the last `scan` found good, and of those that it moved to `rejected/`.
+        #: Names of the parts that the last `scan` found good, and of those moved to `rejected/`.
         self.good: list[str] = []
         self.set_aside: list[str] = []
         self._run = uuid.uuid4().hex[:8]
-        run = {
-            "kind": schema.kind,
-            "schema_version": SCHEMA_VERSION,
-            "dims": self.dims,
-            "identity": identity,
-        }
-        text = json.dumps(run, sort_keys=True, indent=1)
-        self.identity_hash = hashlib.sha256(text.encode()).hexdigest()
+        #: Fingerprint of the code at work here.
+        self.code = code_fingerprint(identity)
+        text = self._text(identity)
         record = self.folder / RECORD
         if not record.exists():
             with disk_errors(self.folder):
                 self.folder.mkdir(parents=True, exist_ok=True)
             write_whole(record, text.encode())
-        different = differences(read_run(self.folder), json.loads(text))
-        if different:
-            raise RcError(
-                f"{self.folder} holds work done under other conditions ({'; '.join(different)}): "
-                "use the old ones, or --overwrite to start anew"
-            )
+        before = read_run(self.folder)
+        identity = accepted(before["identity"], identity, accept_code)
+        check_conditions(self.folder, before, json.loads(self._text(identity)))
+        self.identity = identity
+        self.identity_hash = hashlib.sha256(self._text(identity).encode()).hexdigest()
+        if self.code != code_fingerprint(identity):
+            write_whole(self.folder / f"{ACCEPTED}{self.code}", b"")
+
+    def _text(self, identity: dict) -> str:
+        run = {
+            "kind": self.schema.kind,
+            "schema_version": SCHEMA_VERSION,
+            "dims": self.dims,
+            "identity": identity,
+        }
+        return json.dumps(run, sort_keys=True, indent=1)
 
     @classmethod
-    def open(cls, folder: str | Path, schema: Schema | None = None) -> PartStore:
-        """The store of an existing folder, with what its `run.json` says."""
+    def open(cls, folder: str | Path, schema: Schema) -> PartStore:
+        """The store of an existing folder, with what its `run.json` says.
+
+        Raises
+        ------
+        RcError
+            Its parts are of another kind or version.
+        """
         run = read_run(folder)
-        schema = schema or SCHEMAS.get(run["kind"])
-        if schema is None or run["schema_version"] != SCHEMA_VERSION:
+        if (run["kind"], run["schema_version"]) != (schema.kind, SCHEMA_VERSION):
             raise RcError(
-                f"{folder}: parts of kind {run['kind']!r}, version {run['schema_version']}, which this rc_hpc "
-                f"(version {SCHEMA_VERSION}) cannot read: use the version that wrote them, or --overwrite"
+                f"{folder}: parts of kind {run['kind']!r}, version {run['schema_version']}, which "
+                f"this rc_hpc (kind {schema.kind!r}, version {SCHEMA_VERSION}) cannot read: use "
+                "the version that wrote them, or --overwrite"
             )
         return cls(folder, schema, run["dims"], run["identity"])
+
+    def accepted_code(self) -> list[str]:
+        """Fingerprints of other code whose parts are joined with those of this run's."""
+        return sorted(path.name[len(ACCEPTED) :] for path in self.folder.glob(f"{ACCEPTED}*"))
 
     def tables(self) -> dict[str, tuple[Column, ...]]:
         """All tables by their path prefix; the main columns have the prefix ''."""
@@ -122,9 +146,8 @@ class PartStore:
         with new_h5(self.folder / part, sealed=True) as h5:
             for prefix, columns in self.tables().items():
                 arrays = children[prefix[:-1]] if prefix else batch
-                for (
-                    column
-                ) in columns:  # bare and uncompressed: a part lives for hours, and is written often
+                # Bare and uncompressed: a part lives for hours, and is written often.
+                for column in columns:
                     h5.create_dataset(
                         prefix + column.path,
                         data=arrays[column.path],
@@ -134,6 +157,7 @@ class PartStore:
             h5.attrs["kind"] = self.schema.kind
             h5.attrs["schema_version"] = SCHEMA_VERSION
             h5.attrs["identity_hash"] = self.identity_hash
+            h5.attrs["code"] = self.code
             h5.attrs["host"] = socket.gethostname()
             h5.attrs["rows"] = rows
             h5.attrs["complete"] = True
@@ -182,6 +206,9 @@ class PartStore:
             return f"not a part of kind {self.schema.kind!r}, version {SCHEMA_VERSION}"
         if attrs.get("identity_hash") != self.identity_hash:
             return "from a run with other options or another input"
+        code = attrs.get("code")
+        if code not in (code_fingerprint(self.identity), *self.accepted_code()):
+            return f"from a run of other code (fingerprint {code})"
         if not attrs.get("complete", False):
             return "not complete"
         expected = set()
@@ -264,7 +291,8 @@ def discard(folder: str | Path) -> None:
     folder = Path(folder)
     if not folder.is_dir():
         return
-    for path in (*folder.glob("*.h5"), *folder.glob(".*.tmp"), folder / RECORD):
+    ours = (*folder.glob("*.h5"), *folder.glob(".*.tmp"), *folder.glob(f"{ACCEPTED}*"))
+    for path in (*ours, folder / RECORD):
         path.unlink(missing_ok=True)
     for flights in folder.glob("flight*"):
         shutil.rmtree(flights, ignore_errors=True)
@@ -291,6 +319,53 @@ def first_line(error: Exception) -> str:
     return str(error).partition("\n")[0] or type(error).__name__
 
 
+def code_fingerprint(identity: Mapping) -> str:
+    """Fingerprint of the code that an identity names; empty where it names none."""
+    code = _parsed("code", identity.get("code"))
+    return fingerprint(code) if code else ""
+
+
+def accepted(before: Mapping, now: Mapping, accept_code: str | None) -> dict:
+    """`now` with the code of `before`, where that is the code that may be accepted."""
+    if accept_code and before.get("code") and code_fingerprint(before) == accept_code:
+        return {**now, "code": before["code"]}
+    return dict(now)
+
+
+def check_conditions(path: Path, before: Mapping, now: Mapping) -> None:
+    """Refuse to go on with earlier work that was done under other conditions.
+
+    Parameters
+    ----------
+    path
+        Where that work lies.
+    before, now
+        What its results depend on, as JSON values.
+
+    Raises
+    ------
+    RcError
+        Names what differs.
+    """
+    different = differences(before, now)
+    if not different:
+        return
+    cure = "use the old ones, --overwrite, or another -o"
+    old = code_fingerprint(before.get("identity", before))
+    code = [line.removeprefix("code.").split(":")[0] for line in different if _of_code(line)]
+    told = [line for line in different if not _of_code(line)]
+    if code:
+        more = f" and {len(code) - 3} more" if len(code) > 3 else ""
+        told.append(f"code: {', '.join(code[:3])}{more} of rc_hpc differ")
+    if old and len(told) == 1 and code:
+        cure += f"; --accept-code {old} joins both where you know that they give the same"
+    raise RcError(f"{path} was made under other conditions ({'; '.join(told)}): {cure}")
+
+
+def _of_code(line: str) -> bool:
+    return line.startswith("code.")
+
+
 def differences(old, new, key: str = "") -> list[str]:
     """Leaves that differ between two JSON values, as 'key: was old, now new'."""
     old, new = _parsed(key, old), _parsed(key, new)
@@ -310,9 +385,9 @@ def differences(old, new, key: str = "") -> list[str]:
 
 def _parsed(key: str, value):
     """Options and versions may come as JSON text: look into it."""
-    if key.endswith(("options", "result_versions")) and isinstance(value, str):
+    if key.endswith(("options", "result_versions", "code")) and isinstance(value, str):
         try:
             return json.loads(value)
         except ValueError:
             return value
-    return value
+    return {} if value is None and key.endswith("code") else value

@@ -9,13 +9,12 @@ from pathlib import Path
 import h5py
 
 from rc_hpc.core.errors import RcError
-from rc_hpc.kinds.registry import SCHEMAS
 from rc_hpc.store import layout
 from rc_hpc.store.batch import Batch
 from rc_hpc.store.schema import SCHEMA_VERSION
 
-#: Files of plain arrays, without rows that ranks share: see `rc_hpc.store.arrays`.
-ARRAY_KINDS = ("pixels", "training")
+#: Dataset that every file with a row for each structure has.
+_STATUS = "structures/status"
 #: First bytes of files that are met in place of ours.
 _SIGNATURES = (
     (b"\x89HDF\r\n\x1a\n", "a damaged or truncated HDF5 file"),
@@ -32,7 +31,7 @@ def open_ours(path: str | Path, kind: str | None = None) -> h5py.File:
     Parameters
     ----------
     kind
-        One of the schemas' or of `ARRAY_KINDS`; by default any of the schemas'.
+        As in its root attributes; by default any that has a row for each structure.
 
     Raises
     ------
@@ -48,15 +47,19 @@ def open_ours(path: str | Path, kind: str | None = None) -> h5py.File:
     found, version = h5.attrs.get("kind"), h5.attrs.get("schema_version")
     if "complete" in h5.attrs:
         problem = "it is one part of an unfinished run; merge its folder first"
-    elif found == "answers":
+    elif h5.attrs.get("creator") != "rc_hpc" or not found:
+        content = ", ".join(sorted(h5)[:5]) or "nothing"
+        problem = f"it is an HDF5 file of another program, with {content} in it"
+    elif found == "answers" != kind:
         problem = "it holds a model's answers: python -m rc_hpc.ladder reads them"
-    elif found not in (*SCHEMAS, *ARRAY_KINDS) or h5.attrs.get("creator") != "rc_hpc":
-        problem = f"it is an HDF5 file of another program, with {', '.join(sorted(h5)[:5]) or 'nothing'} in it"
-    elif found != kind and not (kind is None and found in SCHEMAS):
+    elif found != kind if kind else _STATUS not in h5:
         wanted = wanted.replace("a file of rc_hpc", "a census, sweep, packed or render file")
         problem = f"it is a {found} file"
     elif version != SCHEMA_VERSION:
-        problem = f"its version is {version}, this rc_hpc reads {SCHEMA_VERSION}: write it again or use the version that wrote it"
+        problem = (
+            f"its version is {version}, this rc_hpc reads {SCHEMA_VERSION}: "
+            "write it again or use the version that wrote it"
+        )
     else:
         return h5
     h5.close()
@@ -97,12 +100,12 @@ def read_table(path: str | Path, paths: Iterable[str]) -> Batch:
         The file is not ours, or has no such dataset.
     """
     with open_ours(path) as h5:
-        return {name: layout.read_rows(_dataset(h5, path, name)) for name in paths}
+        return {name: layout.read_rows(dataset_of(h5, path, name)) for name in paths}
 
 
-def _dataset(h5: h5py.File, path, name: str) -> h5py.Dataset:
+def dataset_of(h5: h5py.File, path, name: str) -> h5py.Dataset:
     found = h5.get(name)
     if not isinstance(found, h5py.Dataset):
         writer = f"a {h5.attrs['kind']} file, written by rc_hpc {h5.attrs['creator_version']}"
-        raise RcError(f"{path}: has no dataset {name!r} ({writer})")
+        raise RcError(f"{path}: has no dataset {name!r} ({writer}): compute it again")
     return found

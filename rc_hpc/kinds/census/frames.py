@@ -356,15 +356,6 @@ def by_system(sets: dict[str, Tally], subsets: Subsets) -> pd.DataFrame:
     )
 
 
-def by_status(counts: dict[str, tuple[int, str, str]]) -> pd.DataFrame:
-    """One row per status: rows that have it, and the id and message of one of them."""
-    records = [
-        dict(zip(("status", "rows", "example_id", "example_message"), (name, *rest), strict=True))
-        for name, rest in counts.items()
-    ]
-    return _frame(records, ["status", "rows", "example_id", "example_message"], integers=("rows",))
-
-
 def _ceilings(correct, n, subsets: Subsets) -> dict:
     means = {
         f"R1_mean_{size}_views": _over(correct, chosen, n)["fraction"]

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from typing import Any
 
 from rc_hpc.core import constants
-from rc_hpc.core.errors import UsageError
-from rc_hpc.core.options import Options, known_name, tolerance
-from rc_hpc.core.vocabulary import ENUMERATIONS, MERGE_RULES, QUARANTINE_POLICIES, TRUTHS
+from rc_hpc.core.options import Options, opt, tolerance
+from rc_hpc.core.vocabulary import ENUMERATIONS, MERGE_RULES
+from rc_hpc.kinds.common import options as common
 from rc_hpc.kinds.packed.options import PackOptions
 
 
@@ -39,28 +40,52 @@ class CensusOptions(Options):
         Options of the packed input.
     """
 
-    protocol: dict = field(hash=False)
-    subsets: tuple[tuple[int, ...], ...]
-    delta: float = constants.DELTA
-    delta_max: float = constants.DELTA_MAX
-    enumeration: str = ENUMERATIONS[0]
-    merge: str = MERGE_RULES[0]
-    truth: str = TRUTHS[0]
-    label_every: bool = False
-    quarantine: str = QUARANTINE_POLICIES[0]
-    max_candidates: int = 100_000_000
+    protocol: dict = common.protocol()
+    subsets: tuple[tuple[int, ...], ...] = common.subsets("all")
+    delta: float = opt(
+        constants.DELTA,
+        "acceptance and merge tolerance",
+        metavar="Å",
+        check=tolerance,
+        caption="delta {} Å",
+    )
+    delta_max: float = opt(
+        constants.DELTA_MAX,
+        "follow phantoms up to this delta",
+        asked=None,
+        parse=float,
+        metavar="Å",
+        told=f"{constants.DELTA_MAX}, or --delta if that is larger",
+    )
+    enumeration: str = opt(
+        ENUMERATIONS[0],
+        "camera pairs that are triangulated: all of a subset (the definition) or its first two "
+        "cameras (the released program)",
+        choices=ENUMERATIONS,
+        caption="enumeration {}",
+    )
+    merge: str = opt(
+        MERGE_RULES[0],
+        "which accepted candidates become atoms; 'first' is the released program's rule",
+        choices=MERGE_RULES,
+        caption="merge {}",
+    )
+    truth: str = common.truth()
+    label_every: bool = opt(
+        False, "label every reconstruction, not the distinct ones only: slower, same result"
+    )
+    quarantine: str = common.quarantine()
+    max_candidates: int = common.max_candidates()
+    tiling: str | None = common.tiling()
     pack: PackOptions = PackOptions()
 
     def __post_init__(self):
-        tolerance("--delta", self.delta)
-        if not self.delta_max >= self.delta or self.delta_max == float("inf"):
-            raise UsageError(
-                f"--delta-max ({self.delta_max} Å) must be finite and not below --delta ({self.delta} Å)"
-            )
-        for name, known in (
-            ("enumeration", ENUMERATIONS),
-            ("merge", MERGE_RULES),
-            ("truth", TRUTHS),
-            ("quarantine", QUARANTINE_POLICIES),
-        ):
-            known_name(name, getattr(self, name), known)
+        super().__post_init__()
+        common.horizon(self.delta_max, (self.delta,), constants.DELTA_MAX)
+
+    @classmethod
+    def settle(cls, values: dict[str, Any]) -> dict[str, Any]:
+        """Cameras from their names; the horizon from delta."""
+        delta = values["delta"]
+        reach = common.horizon(values["delta_max"], (delta,), constants.DELTA_MAX)
+        return common.settle_cameras(values) | {"delta_max": reach}

@@ -1,6 +1,14 @@
-"""Counting rows of a file in blocks."""
+"""A file as counts: the rows streamed in blocks, so that memory does not grow with them."""
 
 from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import reduce
+from operator import add
+from pathlib import Path
+from typing import Any, Self
 
 import h5py
 import numpy as np
@@ -8,12 +16,60 @@ import numpy as np
 from rc_hpc.core.errors import RcError, Status
 from rc_hpc.kinds.common.subsets import Subsets
 from rc_hpc.store import layout
+from rc_hpc.store.reader import dataset_of, open_ours, read_table
 
+#: Bytes of the widest column of a block of rows; all columns of a block take about ten times that.
+BLOCK_BYTES = 1 << 23
+#: Datasets of every file over view subsets.
 STATIC = ("subsets/mask", "subsets/name", "subsets/size", "subsets/kappa", "protocol/view")
+#: Rows by the name of their status, and the id and message of the first.
+ByStatus = dict[str, tuple[int, str, str]]
+Columns = dict[str, np.ndarray]
 
 
-def sets_of(options: dict, kept, quarantined, n_quarantined: int) -> dict:
-    """What was counted without and with quarantine bits, by sets of structures as the quarantine policy wants them."""
+@dataclass(frozen=True)
+class Counts:
+    """What the counts of every kind hold beside their own.
+
+    Attributes
+    ----------
+    options
+        Those of the file, as they are recorded.
+    attrs
+        Root attributes.
+    status
+        By status, in the order of the codes: rows, and the id and message of the first.
+    """
+
+    options: dict
+    attrs: dict
+    status: ByStatus
+
+    @property
+    def n_rows(self) -> int:
+        """Rows of the file."""
+        return sum(rows for rows, *_ in self.status.values())
+
+    @property
+    def n_dropped(self) -> int:
+        """Structures that were not computed because they are quarantined."""
+        return self.status.get(Status.quarantined.name, (0,))[0]
+
+    def by_policy(self, kept, quarantined) -> dict:
+        """Results of both sets of structures as the file's quarantine policy wants them."""
+        return sets_of(self.options, kept, quarantined, self.n_quarantined)
+
+    @property
+    def n_quarantined(self) -> int:
+        """Computed structures with a quarantine bit."""
+        return int(self.quarantined.n)
+
+
+def sets_of(options: Mapping[str, Any], kept, quarantined, n_quarantined: int) -> dict:
+    """What was counted without and with quarantine bits, by sets of structures.
+
+    The first is the headline; `mark` gives both, unless they are equal.
+    """
     if options["quarantine"] == "keep":
         return {"all": kept + quarantined}
     sets = {"without quarantined": kept}
@@ -22,9 +78,10 @@ def sets_of(options: dict, kept, quarantined, n_quarantined: int) -> dict:
     return sets
 
 
-def subsets_of(static: dict, n_views: int) -> Subsets:
-    """The view subsets of a file, from its datasets below `subsets/`."""
-    full = np.flatnonzero(static["subsets/mask"] == (1 << n_views) - 1)
+def subsets_of(static: Mapping[str, np.ndarray]) -> Subsets:
+    """The view subsets of a file, from its datasets `STATIC`."""
+    every = (1 << len(static["protocol/view"])) - 1
+    full = np.flatnonzero(static["subsets/mask"] == every)
     return Subsets(
         tuple(static["subsets/name"]),
         static["subsets/size"],
@@ -33,23 +90,149 @@ def subsets_of(static: dict, n_views: int) -> Subsets:
     )
 
 
-def dataset_of(h5: h5py.File, path, name: str) -> h5py.Dataset:
-    """A dataset that a file of this kind must have."""
-    if name not in h5:
-        raise RcError(f"{path}: has no dataset {name!r}: compute it again")
-    return h5[name]
+@dataclass(frozen=True)
+class Block:
+    """Some rows of a file.
+
+    Attributes
+    ----------
+    start, stop
+        Their numbers.
+    rows
+        Columns by name.
+    computed, flagged : (n,) bool
+        Status ok, and quarantine bits set.
+    """
+
+    start: int
+    stop: int
+    rows: Columns
+    computed: np.ndarray
+    flagged: np.ndarray
+
+    def policies(self) -> tuple[np.ndarray, np.ndarray]:
+        """Computed rows without and with quarantine bits."""
+        return self.computed & ~self.flagged, self.computed & self.flagged
 
 
-def count_status(status: dict, codes: np.ndarray, columns: dict, start: int) -> None:
-    """Add the status codes of a block that starts at row `start`."""
-    for code, first, count in zip(
-        *np.unique(codes, return_index=True, return_counts=True), strict=True
+class RowFile:
+    """A file of one kind, open, its rows to be counted block by block.
+
+    Parameters
+    ----------
+    path
+        The file.
+    kind
+        Its kind.
+    columns : dict of str to str
+        Datasets by the names under which their rows are wanted.
+    widest
+        The name among them whose rows are the largest.
+    axis
+        What a row may lack a result for, for messages.
+    static
+        Datasets that belong to no structure.
+
+    Raises
+    ------
+    RcError
+        Not such a file, or a dataset is missing.
+    """
+
+    def __init__(
+        self,
+        path: str | Path,
+        kind: str,
+        columns: Mapping[str, str],
+        widest: str,
+        axis: str,
+        static: tuple[str, ...] = (),
     ):
-        name, row = Status(code).name, start + int(first)
-        if name not in status:
-            status[name] = (
-                0,
-                *(layout.read_rows(columns[text], row) for text in ("id", "message")),
-            )
-        rows, *example = status[name]
-        status[name] = (rows + int(count), *example)
+        self.path, self._widest, self._axis = path, widest, axis
+        self.static = read_table(path, static)
+        self.h5 = open_ours(path, kind)
+        self.attrs = dict(self.h5.attrs)
+        self.options = json.loads(self.attrs["options"])
+        self._columns = {name: dataset_of(self.h5, path, at) for name, at in columns.items()}
+        self._about = {
+            name: dataset_of(self.h5, path, f"structures/{name}")
+            for name in ("id", "message", "status", "quarantine")
+        }
+        self._status: ByStatus = {}
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_) -> None:
+        self.h5.close()
+
+    def dataset(self, name: str) -> h5py.Dataset:
+        """A further dataset."""
+        return dataset_of(self.h5, self.path, name)
+
+    @property
+    def status(self) -> ByStatus:
+        """Rows by status, in the order of the codes, of the blocks so far."""
+        return {name: self._status[name] for name in Status.__members__ if name in self._status}
+
+    def blocks(
+        self,
+        block_bytes: int = BLOCK_BYTES,
+        computed: Callable[[Columns], np.ndarray] | None = None,
+    ) -> Iterator[Block]:
+        """All rows, an empty block first, so that a file without rows has counts too.
+
+        Parameters
+        ----------
+        computed
+            Which rows with status ok must have a result; by default all.
+
+        Raises
+        ------
+        RcError
+            A row that should have a result has none.
+        """
+        widest = self._columns[self._widest]
+        for block in (slice(0, 0), *layout.row_blocks(widest, block_bytes)):
+            rows = {name: layout.read_rows(one, block) for name, one in self._columns.items()}
+            codes = layout.read_rows(self._about["status"], block)
+            self._count(codes, block.start)
+            ok = codes == Status.ok
+            if computed is not None:
+                ok = ok & computed(rows)
+            lacking = (rows["n_recovered"] < 0).any(axis=tuple(range(1, rows["n_recovered"].ndim)))
+            if (ok & lacking).any():
+                row = block.start + int((ok & lacking).argmax())
+                id_ = layout.read_rows(self._about["id"], row)
+                raise RcError(
+                    f"{self.path}: structure {id_!r} has status ok but no result for some "
+                    f"{self._axis}: compute it again"
+                )
+            flags = layout.read_rows(self._about["quarantine"], block)
+            yield Block(block.start, block.stop, rows, ok, flags != 0)
+
+    def tallied(
+        self, tally: Callable[[Columns], Any], block_bytes: int = BLOCK_BYTES
+    ) -> tuple[Any, Any]:
+        """Tallies of the computed rows without and with quarantine bits; those of blocks add up."""
+        of_blocks = []
+        for block in self.blocks(block_bytes):
+            of_blocks.append([tally(chosen(block.rows, own)) for own in block.policies()])
+        kept, quarantined = (reduce(add, of_set) for of_set in zip(*of_blocks, strict=True))
+        return kept, quarantined
+
+    def _count(self, codes: np.ndarray, start: int) -> None:
+        """Add the status codes of a block that starts at row `start`."""
+        each = np.unique(codes, return_index=True, return_counts=True)
+        for code, first, count in zip(*each, strict=True):
+            name, row = Status(code).name, start + int(first)
+            if name not in self._status:
+                example = (layout.read_rows(self._about[text], row) for text in ("id", "message"))
+                self._status[name] = (0, *example)
+            rows, *example = self._status[name]
+            self._status[name] = (rows + int(count), *example)
+
+
+def chosen(rows: Columns, own: np.ndarray) -> Columns:
+    """Some rows of all columns."""
+    return {name: values[own] for name, values in rows.items()}

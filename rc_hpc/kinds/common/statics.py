@@ -7,6 +7,7 @@ import numpy as np
 from rc_hpc.core.constants import SWEEP
 from rc_hpc.geometry.pairs import subset_masks
 from rc_hpc.geometry.protocol import Protocol
+from rc_hpc.kinds.common.options import protocol_of
 from rc_hpc.symmetry.labels import BRAVAIS_LATTICES, POINT_GROUPS
 
 
@@ -32,11 +33,6 @@ def vocabulary() -> dict:
             ("setting", "tolerance"),
         ),
     }
-
-
-def protocol_of(identity: dict) -> Protocol:
-    """The protocol that options hold as `Protocol.identity` and its name."""
-    return Protocol.from_identity(identity["name"], identity)
 
 
 def protocol_datasets(protocol: Protocol) -> dict:
@@ -84,10 +80,9 @@ def subset_dims(options) -> dict[str, int]:
     return {"setting": len(SWEEP), "subset": len(options.subsets)}
 
 
-def subset_statics(options: dict) -> dict:
-    """Datasets of a file over view subsets that belong to no structure, from the options it was made with."""
-    protocol = protocol_of(options["protocol"])
-    subsets = [tuple(subset) for subset in options["subsets"]]
+def subset_statics(options) -> dict:
+    """Datasets of a file over view subsets that belong to no structure."""
+    protocol, subsets = protocol_of(options.protocol), options.subsets
     kappas = protocol.kappas()
     return {
         **vocabulary(),

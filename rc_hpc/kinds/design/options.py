@@ -2,12 +2,34 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
 
 from rc_hpc.core import constants
-from rc_hpc.core.options import Options
-from rc_hpc.core.vocabulary import TRUTHS
+from rc_hpc.core.errors import UsageError
+from rc_hpc.core.ids import read_ids
+from rc_hpc.core.lazy import resolve
+from rc_hpc.core.options import Options, ascending, at_least, derived, lengths, names, opt
+from rc_hpc.kinds.common import options as common
 from rc_hpc.kinds.packed.options import PackOptions
+
+#: Cameras of a set, and of one beside it, at most: every subset of two or more is reconstructed.
+MOST_VIEWS = 8
+
+
+def share_or_file(text: str) -> float | Path:
+    """A share, or a file of ids."""
+    try:
+        return float(text)
+    except ValueError:
+        return Path(text)
+
+
+def _whole(flag: str, value: int) -> None:
+    if not 0 <= value < 2**63:
+        raise UsageError(f"{flag} must not be negative, nor {2**63} or more: {value}")
 
 
 @dataclass(frozen=True)
@@ -32,22 +54,146 @@ class DesignOptions(Options):
         Tolerance of the phantom rates, Å.
     sigmas, seeds, truth, quarantine, pack
         See `NoiseOptions`; quarantined structures are dropped or kept.
+    beside, shortlist, ids, read
+        Not recorded, since what comes of them is: protocols to compare with, sets found at most,
+        ids held out, and the files that were read.
     """
 
-    protocols: tuple[dict, ...] = field(hash=False)
-    scores: tuple[dict, ...] = field(hash=False)
-    cameras: tuple[tuple[dict, ...], ...] = field(hash=False)
-    views: int
-    keep: tuple[str, ...]
-    seed: int
-    starts: int
-    sample: int
-    training: int
-    held_out: str
-    sides: str
-    delta: float = constants.DELTA
-    sigmas: tuple[float, ...] = constants.DESIGN_SIGMAS
-    seeds: int = 3
-    truth: str = TRUTHS[0]
-    quarantine: str = "drop"
+    protocols: tuple[dict, ...] = derived(())
+    scores: tuple[dict, ...] = derived(())
+    cameras: tuple[tuple[dict, ...], ...] = derived(())
+    views: int = opt(
+        5,
+        "cameras of a set",
+        metavar="N",
+        check=common.between(2, MOST_VIEWS),
+        caption="{} cameras",
+    )
+    keep: tuple[str, ...] = opt(
+        (),
+        "cameras of the protocol frozen that every set holds, such as axis_a,axis_b,axis_c",
+        parse=names,
+        metavar="NAME,NAME",
+        told="none",
+        caption=lambda names: f"kept: {', '.join(names) or 'none'}",
+    )
+    seed: int = opt(
+        0,
+        "seed of the split and of the search",
+        name="search_seed",
+        metavar="N",
+        check=_whole,
+        caption="search seed {}",
+    )
+    starts: int = opt(64, "random starts of the search", metavar="N", check=at_least(1))
+    sample: int = opt(
+        40,
+        "training structures, at most, on which the search counts phantoms",
+        metavar="N",
+        check=at_least(1),
+    )
+    training: int = opt(
+        100,
+        "structures, at most, on which the best of the sets found is chosen",
+        metavar="N",
+        check=at_least(1),
+    )
+    held_out: str = opt(
+        "0.5",
+        "structures that the search does not see: a share of the compositions, or a file of ids, "
+        "one a line (other structures of their compositions are not searched on either)",
+        asked=0.5,
+        parse=share_or_file,
+        metavar="SHARE|FILE",
+    )
+    sides: str = derived("")
+    delta: float = opt(
+        constants.DELTA,
+        "acceptance and merge tolerance of the phantom rates",
+        metavar="Å",
+        check=common.between(constants.NUMERICAL_ZERO, 0.5),
+    )
+    sigmas: tuple[float, ...] = opt(
+        constants.DESIGN_SIGMAS,
+        "standard deviations of each screen coordinate of a disc centre",
+        parse=lengths,
+        metavar="Å,Å",
+        check=ascending(some_positive=True),
+    )
+    seeds: int = opt(
+        3,
+        "noise seeds 0 to N-1",
+        metavar="N",
+        check=common.between(1, 10_000),
+        caption="{} noise seeds",
+    )
+    truth: str = common.truth()
+    quarantine: str = opt(
+        "drop",
+        "structures with an unstable label: drop (they take no part) or keep",
+        choices=("drop", "keep"),
+        caption="quarantine {}",
+    )
     pack: PackOptions = PackOptions()
+    beside: tuple[dict, ...] = opt(
+        (),
+        "protocols to compare with: frozen, off-axis or TOML files",
+        asked="frozen,off-axis",
+        metavar="NAME|FILE[@TILING],...",
+        recorded=False,
+        hashed=False,
+    )
+    shortlist: int = opt(
+        4,
+        "sets found, at most, that are read under noise",
+        metavar="N",
+        check=at_least(1),
+        recorded=False,
+    )
+    ids: frozenset[str] = derived(frozenset(), recorded=False)
+    read: tuple[Path, ...] = derived((), recorded=False)
+
+    def __post_init__(self):
+        super().__post_init__()
+        known = tuple(resolve("rc_hpc.geometry.protocol:BUILT_IN")["frozen"])
+        for name in self.keep:
+            if name not in known:
+                raise UsageError(f"--keep {name!r}: choose from {', '.join(known)}")
+        if len(set(self.keep)) != len(self.keep):
+            raise UsageError("--keep names a camera twice")
+        if len(self.keep) >= self.views:
+            raise UsageError(
+                f"--keep holds {len(self.keep)} of {self.views} cameras: nothing is left to design"
+            )
+        if self.held_out != "ids" and not 0 < float(self.held_out) < 1:
+            raise UsageError(
+                f"--held-out must be a share between 0 and 1 or a file of ids, not {self.held_out}"
+            )
+        if self.beside:
+            _check_beside(self.beside)
+
+    @classmethod
+    def settle(cls, values: dict[str, Any]) -> dict[str, Any]:
+        """Protocols from their names; ids held out from their file."""
+        asked, held_out = values["beside"], values["held_out"]
+        each = asked.split(",") if isinstance(asked, str) else asked
+        cameras = [common.tiled_protocol(one, "noise sweeps") for one in each]
+        read = [Path(one) for one in each if isinstance(one, str)]
+        if isinstance(held_out, Path):
+            read.append(held_out)
+            values |= {"held_out": "ids", "ids": frozenset(read_ids(held_out, "--held-out"))}
+        else:
+            values |= {"held_out": f"{float(held_out):g}"}
+        identities = tuple(map(common.identity_of, cameras))
+        _check_beside(identities)
+        return values | {"beside": identities, "read": tuple(read)}
+
+
+def _check_beside(identities: Iterable[dict]) -> None:
+    common.different_names("--beside", tuple(identities))
+    for protocol in identities:
+        if len(protocol["views"]) > MOST_VIEWS:
+            raise UsageError(
+                f"protocol {protocol['name']!r} has {len(protocol['views'])} cameras: "
+                f"a design compares up to {MOST_VIEWS}"
+            )

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import itertools
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from typing import Any
 
 from rc_hpc.core import constants
-from rc_hpc.core.errors import UsageError
-from rc_hpc.core.options import Options, known_name, tolerance
-from rc_hpc.core.vocabulary import ENUMERATIONS, MERGE_RULES, QUARANTINE_POLICIES, TRUTHS
+from rc_hpc.core.options import Options, ascending, lengths, once_each, opt, some_of
+from rc_hpc.core.vocabulary import ENUMERATIONS, MERGE_RULES
+from rc_hpc.kinds.common import options as common
 from rc_hpc.kinds.packed.options import PackOptions
+
+_tolerances = ascending(constants.NUMERICAL_ZERO)
 
 
 @dataclass(frozen=True)
@@ -26,45 +29,71 @@ class FrontierOptions(Options):
         spglib's symprec of the reconstructions' labels, Å, ascending. The true label is the
         packed one whatever they are.
     delta_max
-        Largest delta up to which the phantom profile is followed, Å; at least the largest of `deltas`.
+        Largest delta up to which the phantom profile is followed, Å; at least the largest of
+        `deltas`.
     enumerations, rules
         Of ENUMERATIONS and of MERGE_RULES; each of the one goes with each of the other.
     """
 
-    protocol: dict = field(hash=False)
-    subsets: tuple[tuple[int, ...], ...]
-    deltas: tuple[float, ...]
-    symprecs: tuple[float, ...] = (constants.TAU,)
-    delta_max: float = constants.DELTA_MAX
-    enumerations: tuple[str, ...] = ENUMERATIONS[:1]
-    rules: tuple[str, ...] = MERGE_RULES[:1]
-    truth: str = TRUTHS[0]
-    quarantine: str = QUARANTINE_POLICIES[0]
-    max_candidates: int = 100_000_000
+    protocol: dict = common.protocol()
+    subsets: tuple[tuple[int, ...], ...] = common.subsets("full")
+    deltas: tuple[float, ...] = opt(
+        asked=constants.FRONTIER_DELTAS,
+        help="acceptance and merge tolerances",
+        parse=lengths,
+        metavar="Å,Å",
+        check=_tolerances,
+    )
+    symprecs: tuple[float, ...] = opt(
+        (constants.TAU,),
+        "spglib's symprec of the reconstructions' labels (the true label is at --tau)",
+        asked=None,
+        parse=lengths,
+        metavar="Å,Å",
+        told="--tau",
+        check=_tolerances,
+    )
+    delta_max: float = opt(
+        constants.DELTA_MAX,
+        "follow the delta profile up to this delta",
+        asked=None,
+        parse=float,
+        metavar="Å",
+        told=f"{constants.DELTA_MAX}, or the largest of --deltas",
+    )
+    enumerations: tuple[str, ...] = opt(
+        ENUMERATIONS[:1],
+        f"of {', '.join(ENUMERATIONS)}",
+        parse=some_of(ENUMERATIONS),
+        choices=ENUMERATIONS,
+        metavar="all|NAME,NAME",
+        check=once_each,
+    )
+    rules: tuple[str, ...] = opt(
+        MERGE_RULES[:1],
+        f"merge rules, of {', '.join(MERGE_RULES)}",
+        parse=some_of(MERGE_RULES),
+        choices=MERGE_RULES,
+        metavar="all|NAME,NAME",
+        check=once_each,
+    )
+    truth: str = common.truth()
+    quarantine: str = common.quarantine()
+    max_candidates: int = common.max_candidates()
+    tiling: str | None = common.tiling()
     pack: PackOptions = PackOptions()
 
     def __post_init__(self):
-        for flag, values in (("--deltas", self.deltas), ("--symprecs", self.symprecs)):
-            for value in values:
-                tolerance(flag, value)
-            if not values or sorted(set(values)) != list(values):
-                raise UsageError(
-                    f"{flag} must be different lengths in Å, ascending, not {', '.join(map(str, values)) or 'none'}"
-                )
-        if not self.deltas[-1] <= self.delta_max < float("inf"):
-            raise UsageError(
-                f"--delta-max ({self.delta_max} Å) must be finite and not below the largest of --deltas ({self.deltas[-1]} Å)"
-            )
-        for name, known in (("enumerations", ENUMERATIONS), ("rules", MERGE_RULES)):
-            values = getattr(self, name)
-            for value in values:
-                known_name(name, value, known)
-            if not values or len(set(values)) != len(values):
-                raise UsageError(
-                    f"--{name} must name some of {', '.join(known)}, each once, not {', '.join(values) or 'none'}"
-                )
-        for name, known in (("truth", TRUTHS), ("quarantine", QUARANTINE_POLICIES)):
-            known_name(name, getattr(self, name), known)
+        super().__post_init__()
+        common.horizon(self.delta_max, self.deltas, constants.DELTA_MAX)
+
+    @classmethod
+    def settle(cls, values: dict[str, Any]) -> dict[str, Any]:
+        """Cameras from their names; symprecs and horizon from tau and the deltas."""
+        _tolerances("--deltas", values["deltas"])
+        reach = common.horizon(values["delta_max"], values["deltas"], constants.DELTA_MAX)
+        symprecs = values["symprecs"] or (values["pack"].tau,)
+        return common.settle_cameras(values) | {"delta_max": reach, "symprecs": symprecs}
 
     @property
     def readings(self) -> tuple[tuple[str, str], ...]:

@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+import hashlib
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
 
 from rc_hpc.core import constants
 from rc_hpc.core.errors import UsageError
-from rc_hpc.core.options import Options, known_name
+from rc_hpc.core.ids import read_ids
+from rc_hpc.core.options import Options, ascending, derived, lengths, once_each, opt, some_of
 from rc_hpc.core.vocabulary import (
     ESTIMATORS,
     LABELLERS,
     MERGE_RULES,
     NOISE_RULES,
-    QUARANTINE_POLICIES,
     RECORDED_READING,
-    TRUTHS,
 )
+from rc_hpc.kinds.common import options as common
 from rc_hpc.kinds.packed.options import PackOptions
 
 
@@ -41,66 +44,102 @@ class NoiseOptions(Options):
     order
         Hash of the ids in the order in which the record's errors are drawn; empty is the
         order of the packed file, and where errors are not drawn like that.
+    ids
+        Those ids; not recorded.
     truth, quarantine, pack
         See `CensusOptions`.
     """
 
-    protocols: tuple[dict, ...] = field(hash=False)
-    sigmas: tuple[float, ...] = constants.NOISE_SIGMAS
-    seeds: int = 10
-    rules: tuple[str, ...] = NOISE_RULES[:1]
-    estimators: tuple[str, ...] = ESTIMATORS[:1]
-    merge: str = "best-residual"
-    labeller: str = LABELLERS[0]
-    order: str = ""
-    truth: str = TRUTHS[0]
-    quarantine: str = QUARANTINE_POLICIES[0]
+    protocols: tuple[dict, ...] = common.protocols(
+        "frozen,off-axis",
+        "protocols",
+        "cameras: frozen, off-axis or TOML files; @2 or @2x2x1 repeats the conventional cell",
+    )
+    sigmas: tuple[float, ...] = opt(
+        constants.NOISE_SIGMAS,
+        "standard deviations of each screen coordinate of a disc centre",
+        parse=lengths,
+        metavar="Å,Å",
+        check=ascending(),
+    )
+    seeds: int = opt(
+        10, "seeds 0 to N-1", metavar="N", check=common.between(1, 10_000), caption="{} seeds"
+    )
+    rules: tuple[str, ...] = opt(
+        NOISE_RULES[:1],
+        "tolerance rules: common is delta = max(0.01, 8 sigma) for all protocols, paper is "
+        "max(0.15, 4 sigma), record is the released experiment, its estimator, merge rule, "
+        "labeller and random numbers included (parity only)",
+        parse=some_of(NOISE_RULES),
+        choices=NOISE_RULES,
+        metavar="all|NAME,NAME",
+        check=once_each,
+    )
+    estimators: tuple[str, ...] = opt(
+        ESTIMATORS[:1],
+        f"centroids that a position is estimated from, of {', '.join(ESTIMATORS)}",
+        parse=some_of(ESTIMATORS),
+        choices=ESTIMATORS,
+        metavar="all|NAME,NAME",
+        check=once_each,
+    )
+    merge: str = opt(
+        "best-residual",
+        "merge rule of the estimators that read pairs",
+        choices=MERGE_RULES,
+    )
+    labeller: str = opt(
+        LABELLERS[0],
+        "how the noisy cell's symmetry is found: by a test against the errors' covariance, at a "
+        "symprec that follows from sigma, or at the record's, which follows from the true errors "
+        "(parity only)",
+        choices=LABELLERS,
+    )
+    order: str = opt(
+        "",
+        "ids, one a line, in the order in which the rule record draws its errors",
+        asked=None,
+        parse=Path,
+        metavar="FILE",
+        told="the order of the packed file",
+    )
+    truth: str = common.truth()
+    quarantine: str = common.quarantine()
     pack: PackOptions = PackOptions()
+    ids: tuple[str, ...] = derived((), recorded=False)
 
     def __post_init__(self):
-        names = [protocol["name"] for protocol in self.protocols]
-        if not names or len(set(names)) != len(names):
-            raise UsageError(
-                f"--protocols must be different protocols, each under its own name, not {', '.join(names) or 'none'}"
-            )
-        if (
-            not self.sigmas
-            or sorted(set(self.sigmas)) != list(self.sigmas)
-            or not 0 <= self.sigmas[0] <= self.sigmas[-1] < float("inf")
-        ):
-            raise UsageError(
-                f"--sigmas must be different lengths in Å, ascending, none negative, not {', '.join(map(str, self.sigmas)) or 'none'}"
-            )
-        if not 1 <= self.seeds <= 10_000:
-            raise UsageError(f"--seeds must be between 1 and 10000, not {self.seeds}")
-        for name, known in (("rules", NOISE_RULES), ("estimators", ESTIMATORS)):
-            values = getattr(self, name)
-            for value in values:
-                known_name(name, value, known)
-            if not values or len(set(values)) != len(values):
+        super().__post_init__()
+        common.different_names("--protocols", self.protocols)
+
+    @classmethod
+    def settle(cls, values: dict[str, Any]) -> dict[str, Any]:
+        """Cameras from their names; the order from its file."""
+        asked, path = values["protocols"], values["order"]
+        each = asked.split(",") if isinstance(asked, str) else asked
+        cameras = [common.tiled_protocol(one, "noise sweeps") for one in each]
+        values |= {"protocols": tuple(map(common.identity_of, cameras)), "order": "", "ids": ()}
+        if path is not None:
+            if "record" not in values["rules"]:
                 raise UsageError(
-                    f"--{name} must name some of {', '.join(known)}, each once, not {', '.join(values) or 'none'}"
+                    "--order belongs to the rule record, which alone draws all errors from one "
+                    "stream: add --rules record"
                 )
-        for name, known in (
-            ("merge", MERGE_RULES),
-            ("labeller", LABELLERS),
-            ("truth", TRUTHS),
-            ("quarantine", QUARANTINE_POLICIES),
-        ):
-            known_name(name, getattr(self, name), known)
+            ids = read_ids(path, "--order")
+            digest = hashlib.sha256("\n".join(ids).encode()).hexdigest()
+            values |= {"order": digest, "ids": ids}
+        return values
 
     @property
     def readings(self) -> tuple[tuple[str, str, str, str], ...]:
         """All (rule, estimator, merge, labeller), in the order of the file."""
-        return tuple(
-            reading
-            for rule in self.rules
-            for reading in (
-                (RECORDED_READING,)
-                if rule == "record"
-                else ((rule, estimator, self.merge, self.labeller) for estimator in self.estimators)
-            )
-        )
+        readings = []
+        for rule in self.rules:
+            if rule == "record":
+                readings.append(RECORDED_READING)
+            else:
+                readings += [(rule, name, self.merge, self.labeller) for name in self.estimators]
+        return tuple(readings)
 
     @property
     def reads(self) -> int:

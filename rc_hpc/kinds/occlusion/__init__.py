@@ -1,0 +1,53 @@
+"""The occlusion sweep: R1 where discs hide the centres of others."""
+
+from __future__ import annotations
+
+from rc_hpc.core.kind import Kind
+
+EXAMPLES = """\
+  python -m rc_hpc.sweep occlusion                  the 288 prototypes, four conditions, rules that know nothing of what is hidden
+  python -m rc_hpc.sweep occlusion packed.h5 --verify covered,painted,strict,2-of-V,3-of-V -o occlusion.h5
+  python -m rc_hpc.sweep occlusion packed.h5 --verify excused,strict --enumerations anchor --rules first --delta 0.15
+                                                    the released experiment
+  python -m rc_hpc.tables occlusion.h5 --table sites
+                                                    how many atoms fewer than two views show
+"""
+
+KIND = Kind(
+    name="occlusion",
+    package=__name__,
+    command="sweep occlusion",
+    line="R1 where discs hide the centres of others, by what is taken away and by how misses are "
+    "judged",
+    output="occlusion.h5",
+    examples=EXAMPLES,
+    options="options:OcclusionOptions",
+    schema="schema:OCCLUSION",
+    dims="work:dims",
+    statics="work:statics",
+    oracle="work:oracle",
+    costs="work:costs",
+    facts="work:facts",
+    warm="work:warm",
+    counts="counts:count_occlusion",
+    tables="tables:tables",
+    table_lines={
+        "occlusion": "R1 by condition and reading, with counts of atoms and point errors",
+        "visibility": "share of the drawn atoms that each view hides",
+        "sites": "atoms of the cells by the views that show them",
+        "status": "rows by status, with an example of each",
+    },
+    summary=("occlusion", "visibility", "status"),
+    figures="figures:PLOTS",
+    figure_lines={"occlusion": "R1 by what is taken away and by verification rule"},
+    code=(
+        "core/constants",
+        "core/vocabulary",
+        "kernels",
+        "geometry",
+        "symmetry",
+        "oracle",
+        "kinds/occlusion/options",
+        "kinds/occlusion/oracle",
+    ),
+)

@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
+import dataclasses
 import itertools
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from typing import Any
 
 from rc_hpc.core import constants
 from rc_hpc.core.errors import UsageError
-from rc_hpc.core.options import Options, known_name, tolerance
-from rc_hpc.core.vocabulary import ENUMERATIONS, QUARANTINE_POLICIES, TRUTHS
+from rc_hpc.core.options import Options, names, once_each, opt, some_of, tolerance
+from rc_hpc.core.vocabulary import ENUMERATIONS
+from rc_hpc.images.conventions import CONVENTIONS
+from rc_hpc.kinds.common import options as common
 from rc_hpc.kinds.packed.options import PackOptions
 
-#: Conditions of an occlusion sweep, its rules of verification by default, and its merge rules.
+#: Conditions, rules of verification by default, and merge rules.
 CONDITIONS = ("O0", "O1", "O2", "O3")
-
 VERIFICATIONS = ("covered", "strict", "painted", "3-of-V")
-
 OCCLUSION_RULES = ("dominance", "first")
+_NAMED = ("strict", "covered", "painted", "excused")
 
 
 @dataclass(frozen=True)
@@ -46,52 +49,91 @@ class OcclusionOptions(Options):
         Disc radius in units of the covalent radius.
     """
 
-    protocol: dict = field(hash=False)
-    subsets: tuple[tuple[int, ...], ...]
-    conditions: tuple[str, ...] = CONDITIONS
-    verifications: tuple[str, ...] = VERIFICATIONS
-    enumerations: tuple[str, ...] = ENUMERATIONS[:1]
-    rules: tuple[str, ...] = OCCLUSION_RULES[:1]
-    delta: float = constants.DELTA
-    radii_factor: float = 0.5
-    truth: str = TRUTHS[0]
-    quarantine: str = QUARANTINE_POLICIES[0]
-    max_candidates: int = 100_000_000
+    protocol: dict = common.protocol()
+    subsets: tuple[tuple[int, ...], ...] = common.subsets("full")
+    conditions: tuple[str, ...] = opt(
+        CONDITIONS,
+        "centres taken away: O0 none, O1 those hidden by atoms of other symmetry orbits only, "
+        "O2 all hidden, O3 those hidden by one of their own orbit",
+        parse=some_of(CONDITIONS),
+        choices=CONDITIONS,
+        metavar="all|NAME,NAME",
+        told="all",
+        check=once_each,
+    )
+    verifications: tuple[str, ...] = opt(
+        VERIFICATIONS,
+        "when a view that does not show a candidate lets it pass: strict (never), covered (where "
+        "a disc whose centre is shown covers the spot), painted (where any disc does), K-of-V "
+        "(where K views show it), excused (where something was taken away: knows the answer, for "
+        "parity only)",
+        name="verify",
+        parse=names,
+        metavar="NAME,NAME",
+        check=once_each,
+    )
+    enumerations: tuple[str, ...] = opt(
+        ENUMERATIONS[:1],
+        f"of {', '.join(ENUMERATIONS)} (the next pair where the first two cameras give nothing)",
+        parse=some_of(ENUMERATIONS),
+        choices=ENUMERATIONS,
+        metavar="all|NAME,NAME",
+        check=once_each,
+    )
+    rules: tuple[str, ...] = opt(
+        OCCLUSION_RULES[:1],
+        f"merge rules, of {', '.join(OCCLUSION_RULES)} (with strict and excused only)",
+        parse=some_of(OCCLUSION_RULES),
+        choices=OCCLUSION_RULES,
+        metavar="all|NAME,NAME",
+        check=once_each,
+    )
+    delta: float = opt(
+        constants.DELTA,
+        "acceptance and merge tolerance",
+        metavar="Å",
+        check=tolerance,
+        caption="delta {} Å",
+    )
+    radii_factor: float = opt(
+        0.5,
+        "disc radius in units of the covalent radius",
+        name="radii",
+        metavar="FACTOR",
+        caption="radii {} of the covalent",
+        check=common.factor,
+    )
+    truth: str = common.truth()
+    quarantine: str = common.quarantine()
+    max_candidates: int = common.max_candidates()
+    tiling: str | None = common.tiling()
     pack: PackOptions = PackOptions()
 
     def __post_init__(self):
-        tolerance("--delta", self.delta)
-        if not 0 < self.radii_factor < float("inf"):
-            raise UsageError(f"--radii must be a positive factor, not {self.radii_factor}")
-        for name, known in (
-            ("conditions", CONDITIONS),
-            ("enumerations", ENUMERATIONS),
-            ("rules", OCCLUSION_RULES),
-        ):
-            for value in getattr(self, name):
-                known_name(name, value, known)
+        super().__post_init__()
         for name in self.verifications:
-            if (
-                name not in ("strict", "covered", "painted", "excused")
-                and shown_needed(name) is None
-            ):
+            if name not in _NAMED and shown_needed(name) is None:
                 raise UsageError(
-                    f"--verify {name!r}: strict, covered, painted, excused, or a number of views of 2 or more as in 3-of-V"
+                    f"--verify {name!r}: {', '.join(_NAMED)}, or a number of views of 2 or more "
+                    "as in 3-of-V"
                 )
-            if (shown_needed(name) or 0) > len(self.protocol["views"]):
-                raise UsageError(
-                    f"--verify {name}: the protocol has {len(self.protocol['views'])} views"
-                )
-        for name in ("conditions", "verifications", "enumerations", "rules"):
-            values = getattr(self, name)
-            if not values or len(set(values)) != len(values):
-                raise UsageError(
-                    f"the {name} of an occlusion sweep must be some, each once, not {', '.join(values) or 'none'}"
-                )
+            views = len(self.protocol["views"])
+            if (shown_needed(name) or 0) > views:
+                raise UsageError(f"--verify {name}: the protocol has {views} views")
         if not self.readings:
             raise UsageError(
-                "--rules first reads strict and excused only: add one of them to --verify, or dominance to --rules"
+                "--rules first reads strict and excused only: add one of them to --verify, "
+                "or dominance to --rules"
             )
+
+    @classmethod
+    def settle(cls, values: dict[str, Any]) -> dict[str, Any]:
+        """Cameras from their names, with the tiling of the pictures where none was asked for."""
+        cameras = common.load(values["protocol"], values["tiling"])
+        cameras.require_orthographic("occlusion sweeps")
+        if values["tiling"] is None and cameras.tiling == (1, 1, 1):
+            cameras = dataclasses.replace(cameras, tiling=CONVENTIONS["C1"].tiling)
+        return common.settle_cameras(values, cameras)
 
     @property
     def readings(self) -> tuple[tuple[str, str, str], ...]:
@@ -100,9 +142,10 @@ class OcclusionOptions(Options):
         `first` keeps whatever comes first. With a rule that forgives misses where nothing is
         missing it misreads perfect pictures, so it goes with `strict` and `excused` only.
         """
+        every = itertools.product(self.verifications, self.enumerations, self.rules)
         return tuple(
             reading
-            for reading in itertools.product(self.verifications, self.enumerations, self.rules)
+            for reading in every
             if reading[2] != "first" or reading[0] in ("strict", "excused")
         )
 

@@ -1,0 +1,28 @@
+"""Packed structures: conventional cells, labels, tolerance sweep; every other kind begins here."""
+
+from __future__ import annotations
+
+from rc_hpc.core.kind import Kind
+
+EXAMPLES = """\
+  python -m rc_hpc.pack structures/ -o packed.h5    then: python -m rc_hpc.census packed.h5
+  mpiexec -n 8 python -m rc_hpc.pack big.jsonl -o packed.h5
+  python -m rc_hpc.pack big.jsonl -o packed.h5 --shard 0/16
+                                                    one share of a job array; then: pack merge packed.h5
+"""
+
+KIND = Kind(
+    name="packed",
+    package=__name__,
+    command="pack",
+    line="structures to a packed HDF5 file: conventional cells, labels, tolerance sweep, status",
+    output="packed.h5",
+    examples=EXAMPLES,
+    options="options:PackOptions",
+    schema="schema:PACKED",
+    dims="work:dims",
+    statics="work:statics",
+    facts="work:facts",
+    beside="beside:Origins",
+    code=("core/constants", "structures", "symmetry", "kinds/packed/oracle"),
+)

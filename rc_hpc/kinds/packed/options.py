@@ -6,7 +6,14 @@ from dataclasses import dataclass
 
 from rc_hpc.core import constants
 from rc_hpc.core.errors import UsageError
-from rc_hpc.core.options import Options, positive
+from rc_hpc.core.options import Options, at_least, derived, opt, positive
+
+
+def _angle(flag: str, value: float) -> None:
+    if not -1 <= value < 180 or value == 0:
+        raise UsageError(
+            f"{flag} must be between 0 and 180 degrees (or -1 for spglib's own), not {value}"
+        )
 
 
 @dataclass(frozen=True)
@@ -27,18 +34,21 @@ class PackOptions(Options):
         Atoms closer than this are taken for a broken file, Å.
     """
 
-    tau: float = constants.TAU
-    angle_tolerance: float = constants.ANGLE_TOLERANCE
-    cell_symprec: float = constants.CELL_SYMPREC
-    max_atoms: int = constants.MAX_ATOMS
-    min_distance: float = constants.MIN_DISTANCE
+    tau: float = opt(
+        constants.TAU, "symprec of the labels", metavar="Å", check=positive, caption="tau {} Å"
+    )
+    angle_tolerance: float = opt(
+        constants.ANGLE_TOLERANCE,
+        "spglib's angle tolerance",
+        metavar="deg",
+        check=_angle,
+        caption="angle tolerance {} degrees",
+    )
+    cell_symprec: float = derived(constants.CELL_SYMPREC)
+    max_atoms: int = opt(constants.MAX_ATOMS, "refuse larger cells", metavar="N", check=at_least(1))
+    min_distance: float = derived(constants.MIN_DISTANCE)
 
     def __post_init__(self):
-        for name in ("tau", "cell_symprec", "min_distance"):
+        super().__post_init__()
+        for name in ("cell_symprec", "min_distance"):
             positive(name, getattr(self, name))
-        if not -1 <= self.angle_tolerance < 180 or self.angle_tolerance == 0:
-            raise UsageError(
-                f"angle tolerance must be between 0 and 180 degrees (or -1 for spglib's own), not {self.angle_tolerance}"
-            )
-        if self.max_atoms < 1:
-            raise UsageError(f"--max-atoms must be at least 1, not {self.max_atoms}")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from functools import cached_property
 from pathlib import Path
 from typing import Self
@@ -10,9 +10,10 @@ from typing import Self
 import numpy as np
 
 from rc_hpc.kinds.packed.schema import PACKED
+from rc_hpc.oracle.cell import PackedCell
 from rc_hpc.store import layout
 from rc_hpc.store.batch import Batch, Children
-from rc_hpc.store.reader import _dataset, open_ours
+from rc_hpc.store.reader import dataset_of, open_ours
 
 
 class PackedReader:
@@ -40,7 +41,7 @@ class PackedReader:
         self._h5.close()
 
     def __len__(self) -> int:
-        return _dataset(self._h5, self.path, "structures/id").shape[0]
+        return dataset_of(self._h5, self.path, "structures/id").shape[0]
 
     @cached_property
     def ids(self) -> list[str]:
@@ -49,12 +50,26 @@ class PackedReader:
 
     def read(self, name: str, start: int = 0, stop: int | None = None) -> np.ndarray:
         """Rows `start` to `stop` of one dataset."""
-        return layout.read_rows(_dataset(self._h5, self.path, name), slice(start, stop))
+        return layout.read_rows(dataset_of(self._h5, self.path, name), slice(start, stop))
+
+    def cell(self, row: int) -> PackedCell:
+        """One structure as the oracle takes it."""
+        batch, children = self.rows(int(row), int(row) + 1, ("atoms",))
+        return packed_cell(batch, 0, children["atoms"])
+
+    def cells(self, rows: Iterable[int]) -> Iterator[PackedCell]:
+        """Many structures as the oracle takes them, in this order; the file is read once."""
+        batch, children = self.rows(0, len(self), ("atoms",))
+        offsets = self.offsets("atoms")
+        for row in rows:
+            its = slice(offsets[row], offsets[row + 1])
+            atoms = {name: column[its] for name, column in children["atoms"].items()}
+            yield packed_cell(batch, row, atoms)
 
     def offsets(self, table: str) -> np.ndarray:
         """First child row of every main row, (n + 1,) int64; the rows of main row i are offsets[i] to offsets[i + 1]."""
         if table not in self._offsets:
-            structure = _dataset(self._h5, self.path, f"{table}/structure")
+            structure = dataset_of(self._h5, self.path, f"{table}/structure")
             counts = np.zeros(len(self) + 1, dtype=np.int64)
             for block in layout.row_blocks(structure):
                 counts[1:] += np.bincount(structure[block], minlength=len(self))
@@ -80,3 +95,20 @@ class PackedReader:
             }
             children[table]["structure"] -= start
         return batch, children
+
+
+def packed_cell(batch: Batch, row: int, atoms: Batch) -> PackedCell:
+    """A row of a batch, with its atoms, as the oracle takes it."""
+
+    def value(name):
+        return batch[f"structures/{name}"][row]
+
+    return PackedCell(
+        value("id"),
+        value("lattice"),
+        atoms["position"],
+        atoms["number"],
+        int(value("space_group")),
+        int(value("space_group_conventional")),
+        float(value("min_same_species")),
+    )

@@ -1,0 +1,40 @@
+"""Pictures of structures, one for each camera, with a manifest of what they show."""
+
+from __future__ import annotations
+
+from rc_hpc.core.kind import Kind
+
+EXAMPLES = """\
+  python -m rc_hpc.render structures/ -o renders.h5
+                                                    PNGs in the folder renders, their manifest in renders.h5
+  python -m rc_hpc.render packed.h5 --convention C4 -o off-axis.h5
+                                                    another convention, without reading and labelling again
+  mpiexec -n 8 python -m rc_hpc.render big.jsonl    under MPI; on SLURM: srun python -m rc_hpc.render
+  python -m rc_hpc.render --compare                 how far the pictures are from ASE's own, in pixels
+  python -m rc_hpc.render packed.h5 --shard 0/16    one share of a job array; then: render merge renders.h5
+  python -m rc_hpc.render validate renders.h5       manifest and every picture's checksum (also: status, merge)
+
+  The pictures go into a folder beside the manifest, named like it without the ending. File names
+  are hashes: only the manifest tells which structure and camera a picture shows.
+  Under a launcher matplotlib's font cache goes to the node's own disk; MPLCONFIGDIR names another
+  folder.
+"""
+
+KIND = Kind(
+    name="renders",
+    package=__name__,
+    command="render",
+    line="pictures of crystal structures, one for each camera, with a manifest of what they show",
+    output="renders.h5",
+    examples=EXAMPLES,
+    options="options:RenderOptions",
+    schema="schema:RENDERS",
+    dims="work:dims",
+    statics="work:statics",
+    oracle="work:oracle",
+    costs="work:costs",
+    facts="work:facts",
+    warm="work:warm",
+    beside="beside:PictureFolder",
+    code=("core/constants", "geometry", "images", "kinds/renders/work"),
+)

@@ -1,0 +1,219 @@
+"""The command of any kind, from what was asked for to an exit code, on every rank."""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+
+from rc_hpc.core.door import Asked, Talk, setup_logging
+from rc_hpc.core.errors import Exit, Status, UsageError
+from rc_hpc.core.kind import Kind
+from rc_hpc.core.options import Options
+from rc_hpc.engine.listing import Listing
+from rc_hpc.engine.options import HDF5, PackedSourceOptions, RunOptions, SourceOptions, check_names
+from rc_hpc.engine.packing import run_packing
+from rc_hpc.engine.results import summary
+from rc_hpc.engine.rows import run_rows
+from rc_hpc.engine.run import GOOD, Work, on_root
+from rc_hpc.engine.status import status
+from rc_hpc.kinds.packed.options import PackOptions
+from rc_hpc.kinds.packed.reader import PackedReader
+from rc_hpc.kinds.registry import PACKED
+from rc_hpc.parallel.cache import prepare_numba_cache, warm_once_per_node
+from rc_hpc.parallel.launch import Comm, communicator, launcher_rank
+from rc_hpc.parallel.run import Totals
+from rc_hpc.parallel.signals import StopSignal
+from rc_hpc.parallel.state import RunState
+
+
+def run(kind: Kind, asked: Asked) -> int:
+    """Run the command of a kind: pack what is not packed, compute, tell.
+
+    Raises
+    ------
+    RcError
+        The run cannot begin or go on.
+    """
+    talk = asked.make(Talk)
+    setup_logging(talk, launcher_rank())
+    sources = SourceOptions if kind is PACKED else PackedSourceOptions
+    options, how, source = asked.make(kind.load("options")), *_asked_of_run(asked, sources, talk)
+    check_names(how, source)
+    rank = launcher_rank()
+    with RunState(how.state, kind.command, how.output, how.shard, rank=rank) as state:
+        comm = communicator()
+        state.begin()
+        with StopSignal() as stop:
+            command = _Command(comm, kind, options, how, source, talk, stop, state)
+            return command.pack() if kind is PACKED else command.compute()
+
+
+def _asked_of_run(asked: Asked, sources: type[SourceOptions], talk: Talk):
+    how, source = asked.make(RunOptions), asked.make(sources)
+    if talk.quiet and how.progress == "auto":
+        how = dataclasses.replace(how, progress="none")
+    return how, source
+
+
+class _Command:
+    def __init__(
+        self,
+        comm: Comm,
+        kind: Kind,
+        options: Options,
+        how: RunOptions,
+        source: SourceOptions,
+        talk: Talk,
+        stop: StopSignal,
+        state: RunState,
+    ):
+        self.comm, self.kind, self.options = comm, kind, options
+        self.how, self.source, self.talk = how, source, talk
+        self.stop, self.state = stop, state
+
+    def pack(self) -> int:
+        """Pack the source."""
+        if any(Path(one).suffix in HDF5 for one in self.source.source):
+            raise UsageError(
+                f"{self.source.source[0]} is packed already: give it to python -m rc_hpc.census"
+            )
+        listing = Listing.of(self.source, self.how.output)
+        if self.how.dry_run:
+            return self._dry_run(lambda: {"structures": listing.count()})
+        work = Work.of(self.kind, self.options, self.how)
+        on_root(self.comm, work.check)
+        return self._finish(run_packing(self.comm, listing, work, self.stop, self.state))
+
+    def compute(self) -> int:
+        """Pack what is not packed, then compute every structure."""
+        packed = self.source.packed_file
+        if self.how.shard and packed is None:
+            raise UsageError(
+                "--shard needs packed structures: python -m rc_hpc.pack SOURCE -o packed.h5 "
+                f"(it takes --shard too), then {self.kind.command} packed.h5"
+            )
+        facts = self.kind.load("facts")(self.options)[0]
+        work = Work.of(self.kind, self.options, self.how)
+        if packed is None:
+            output = self.how.output
+            packed = self.source.packed or output.with_name(f"{output.stem}.packed.h5")
+            listing = Listing.of(self.source, output, packed)
+            if self.how.dry_run:
+                return self._dry_run(lambda: {"structures": listing.count(), **facts}, packing=True)
+            # The command's own output is looked at first: packing for an hour to learn that it
+            # exists helps nobody.
+            on_root(self.comm, work.check)
+            totals = self._pack_first(packed, listing)
+            if totals is not None and not totals.complete:
+                return self._finish(totals)
+        elif self.how.dry_run:
+            return self._dry_run(lambda: _plan(packed, facts))
+        else:
+            on_root(self.comm, work.check)
+        return self._finish(self._rows(packed))
+
+    def _pack_first(self, packed: Path, listing: Listing) -> Totals | None:
+        how = dataclasses.replace(self.how, output=packed, shard=None)
+        pack: PackOptions = self.options.pack
+        return run_packing(
+            self.comm, listing, Work.of(PACKED, pack, how), self.stop, RunState(None, "")
+        )
+
+    def _rows(self, packed: Path) -> Totals | None:
+        prepare_numba_cache()
+        options, shared = self.options, None
+        warm_once_per_node(self.comm, functools.partial(self.kind.load("warm"), options))
+        if plan := self.kind.load("plan"):
+            options, shared = on_root(self.comm, lambda: plan(packed, options))
+        work = Work.of(self.kind, options, self.how)
+        return run_rows(self.comm, packed, work, shared, self.stop, self.state)
+
+    def _finish(self, totals: Totals | None) -> int:
+        """Tell how the run ended and return its exit code, alike on all ranks."""
+        output, shard = self.how.output, self.how.shard
+        if totals is not None and not totals.complete:
+            self.state.stopped(totals.stop_code)
+            if self.comm.rank == 0:
+                print(
+                    f"{output}: stopped in good order; the same command with --resume goes on",
+                    file=sys.stderr,
+                )
+            return totals.stop_code
+        if shard:
+            code = _code(0 if totals is None else totals.failures)
+            self.state.done(code)
+            if self.comm.rank == 0:
+                print(
+                    f"{output}: finished already"
+                    if totals is None
+                    else f"{output}: shard {shard[0]}/{shard[1]} is done; when all are: "
+                    f"python -m rc_hpc.{self.kind.command.split()[0]} merge {output}"
+                )
+            return code
+        code = _code(on_root(self.comm, self._tell))
+        self.state.done(code)
+        return code
+
+    def _tell(self) -> int:
+        """Print what ends a run; the number of failures."""
+        by_status = status(self.how.output).by_status
+        if not self.talk.quiet:
+            if self.kind.tables:
+                print(summary(self.how.output))
+            else:
+                counts = ", ".join(f"{n} {name}" for name, n in by_status.items())
+                print(f"{self.how.output}: {sum(by_status.values())} structures: {counts}")
+            if told := Work.of(self.kind, self.options, self.how).beside.account():
+                print(told)
+            sys.stdout.flush()
+        good = {one.name for one in GOOD}
+        return sum(n for name, n in by_status.items() if name not in good)
+
+    def _dry_run(self, plan, packing: bool = False) -> int:
+        """Say what would be done."""
+
+        def seconds_each() -> float:
+            kinds = [self.kind, PACKED] if packing else [self.kind]
+            return sum(
+                kind.load("facts")(self.options if kind is self.kind else self.options.pack)[1]
+                for kind in kinds
+            )
+
+        def show():
+            started = time.perf_counter()
+            facts = plan()
+            seconds = facts["structures"] * seconds_each() / self.comm.size
+            listed = time.perf_counter() - started
+            print(f"would write {self.how.output} with {self.comm.size} rank(s):")
+            for name, value in facts.items():
+                print(f"  {name}: {value}")
+            print(
+                f"  expected time: about {seconds:.0f} s "
+                f"(typical structures of some 20 atoms; listed in {listed:.1f} s)"
+            )
+
+        on_root(self.comm, show)
+        return Exit.CLEAN
+
+
+def _code(failures: int) -> Exit:
+    """Exit code of a run that came to its end."""
+    return Exit.FAILURES if failures else Exit.CLEAN
+
+
+def _plan(packed: Path, facts: dict) -> dict:
+    with PackedReader(packed) as reader:
+        n_atoms, codes = reader.read("structures/n_atoms"), reader.read("structures/status")
+    usable = n_atoms[codes == Status.ok]
+    atoms = f"{np.median(usable):.0f}, {usable.max()}" if len(usable) else "none"
+    return {
+        "structures": len(codes),
+        "of which are computed": len(usable),
+        **facts,
+        "atoms, median and largest": atoms,
+    }

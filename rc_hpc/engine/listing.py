@@ -1,0 +1,94 @@
+"""A source as a countable, repeatable stream of items."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Self
+
+from rc_hpc.core.errors import UsageError
+from rc_hpc.core.files import parts_folder
+from rc_hpc.core.ids import read_ids
+from rc_hpc.engine.options import SourceOptions
+from rc_hpc.structures.record import Item
+from rc_hpc.structures.sources import filter_ids, iter_items
+
+
+class Listing:
+    """A source as a countable, repeatable stream of items.
+
+    Parameters
+    ----------
+    sources, format, seed
+        See `rc_hpc.structures.sources.iter_items`.
+    ids
+        Only these; None: all.
+    outputs
+        Files of this run, which are no part of a source although they may lie in its folder.
+    """
+
+    def __init__(
+        self,
+        sources: Iterable[str],
+        ids: frozenset[str] | None = None,
+        format: str | None = None,
+        seed: int = 0,
+        outputs: Iterable[Path] = (),
+    ):
+        self.sources, self.ids, self.format, self.seed = tuple(sources), ids, format, seed
+        self._outputs = tuple(
+            os.path.abspath(path) for output in outputs for path in (output, parts_folder(output))
+        )
+
+    @classmethod
+    def of(cls, options: SourceOptions, *outputs: Path) -> Self:
+        """The source that options name, without the run's own outputs.
+
+        Raises
+        ------
+        UsageError
+            A source is not there, or the list of ids cannot be read.
+        """
+        ids = None if options.ids is None else frozenset(read_ids(options.ids, "--ids"))
+        listing = cls(options.source, ids, options.format, options.seed, outputs)
+        iter(listing)  # a source that is not there is told before anything else
+        return listing
+
+    def __iter__(self) -> Iterator[Item]:
+        items = (
+            item
+            for item in iter_items(self.sources, format=self.format, seed=self.seed)
+            if not self._ours(item.source)
+        )
+        return items if self.ids is None else filter_ids(items, set(self.ids))
+
+    def _ours(self, source: str) -> bool:
+        path = os.path.abspath(source)
+        return any(path == own or path.startswith(f"{own}{os.sep}") for own in self._outputs)
+
+    def count(self) -> int:
+        """Number of items."""
+        return self._some(sum(1 for _ in self))
+
+    def measure(self) -> tuple[int, str]:
+        """Number of items, and a hash of their ids and bytes in their order.
+
+        Work under way is told apart by ids and places in the stream: it cannot go on
+        where these have changed, and must not where the content has.
+        """
+        count, digest = 0, hashlib.sha256()
+        for count, item in enumerate(self, 1):  # noqa: B007 - the last count is wanted
+            try:
+                content = hashlib.sha256(item.blob()).hexdigest()
+            except OSError:
+                content = ""  # its row will say why
+            digest.update(json.dumps([item.id, content]).encode())
+        return self._some(count), digest.hexdigest()
+
+    def _some(self, count: int) -> int:
+        if count == 0:
+            raise UsageError(f"no structures in {', '.join(self.sources)}")
+        return count

@@ -1,0 +1,87 @@
+"""Tables of a census."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from rc_hpc.kinds.census import frames, monotonicity, phantom_deltas
+from rc_hpc.kinds.census.counts import CensusCounts
+from rc_hpc.kinds.census.options import CensusOptions
+from rc_hpc.kinds.common.tables import Maker, conditions_of, make, status_maker
+from rc_hpc.report.tables import Table
+
+
+def _reference(counts: CensusCounts):
+    delta = counts.options["delta"]
+    reading = "R1" if delta == counts.options["pack"]["tau"] else f"R1^{delta}"
+    quarantined = counts.n_quarantined + counts.n_dropped
+    labelled = int(counts.kept.n) + quarantined
+    return frames.reference(
+        counts.sets(), counts.subsets, counts.n_rows, quarantined, labelled, reading
+    )
+
+
+def _violations(counts: CensusCounts):
+    sets, losses = counts.sets(), counts.losses()
+    return monotonicity.violations(
+        {name: (sets[name], losses[name]) for name in sets}, counts.masks
+    )
+
+
+def _deltas(counts: CensusCounts):
+    horizon = counts.options["delta_max"]
+    return phantom_deltas.by_delta(counts.phantom_deltas(), counts.subsets, horizon)
+
+
+def _full(counts: CensusCounts) -> str:
+    return "" if counts.subsets.full is None else "; R1 without a mean is that of the full protocol"
+
+
+TABLES = (
+    Maker("reference", "Model-free reference, crystal system", _reference),
+    Maker(
+        "subsets",
+        "View subsets: structures with phantoms, all phantoms and their mean, by acceptance and "
+        "by Definition 7 (exact); R1",
+        lambda counts: frames.by_subset(counts.sets(), counts.subsets),
+    ),
+    Maker(
+        "views",
+        "View curve, crystal system: R1 of the subsets by their number of views; excess is "
+        "recovered less drawn atoms",
+        lambda counts: monotonicity.by_size(counts.sets(), counts.subsets),
+    ),
+    Maker(
+        "violations",
+        "Monotonicity over pairs of subsets, one within the other: losses are structures right on "
+        "the smaller and wrong on the larger; aggregate counts the pairs over which R1 falls",
+        _violations,
+    ),
+    Maker(
+        "falling",
+        "Pairs of subsets, one within the other, over which R1 falls",
+        lambda counts: monotonicity.falling(counts.sets(), counts.subsets, counts.masks),
+    ),
+    Maker(
+        "granularity",
+        lambda counts: f"Ceilings by granularity of the label{_full(counts)}",
+        lambda counts: frames.by_granularity(counts.sets(), counts.subsets),
+    ),
+    Maker(
+        "systems",
+        lambda counts: f"Ceilings by true crystal system{_full(counts)}",
+        lambda counts: frames.by_system(counts.sets(), counts.subsets),
+    ),
+    Maker(
+        "phantom-deltas",
+        "Structures, on each subset, with a phantom by acceptance at some tolerance up to delta, "
+        "wherever the delta of the census lies",
+        _deltas,
+    ),
+    status_maker(),
+)
+
+
+def tables(counts: CensusCounts, names: Iterable[str]) -> list[Table]:
+    """The tables of these names."""
+    return make(TABLES, conditions_of(CensusOptions, counts), counts, names)

@@ -1,0 +1,54 @@
+"""How a census is run: what it takes besides the oracle on one structure."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from rc_hpc.kinds.census.options import CensusOptions
+from rc_hpc.kinds.census.oracle import CensusOracle
+from rc_hpc.kinds.common.costs import Rows, census_costs
+from rc_hpc.kinds.common.given import Compute, Given
+from rc_hpc.kinds.common.options import protocol_of
+from rc_hpc.kinds.common.statics import subset_dims, subset_statics
+from rc_hpc.kinds.common.warm import cameras
+
+#: Time of a structure whose every reconstruction is labelled, beside one with its distinct ones.
+LABEL_EVERY = 10.0
+#: Predicted time of a structure, s.
+STRUCTURE_S = 0.02
+
+
+def dims(options: CensusOptions) -> dict[str, int]:
+    """Lengths of the dimensions that the schema leaves open."""
+    return subset_dims(options) | {"view": len(options.protocol["views"])}
+
+
+def statics(options: CensusOptions) -> dict:
+    """Datasets that belong to no structure."""
+    return subset_statics(options)
+
+
+def oracle(options: CensusOptions, given: Given) -> Compute:
+    """What computes one structure."""
+    one = CensusOracle(protocol_of(options.protocol), options, given.recorder)
+
+    def compute(cell):
+        fields, phantoms = one.run(cell)
+        return fields, {"phantoms": phantoms}
+
+    return compute
+
+
+def costs(options: CensusOptions, _shared, rows: Rows) -> np.ndarray:
+    """Predicted time of each structure, (n,), ms."""
+    return (LABEL_EVERY if options.label_every else 1.0) * census_costs(rows)
+
+
+def facts(options: CensusOptions) -> tuple[dict, float]:
+    """What a dry run tells, and seconds for a structure."""
+    return {"view subsets": len(options.subsets)}, STRUCTURE_S
+
+
+def warm(options: CensusOptions) -> None:
+    """Run the kernels once."""
+    cameras(options.protocol).run([[0.0, 0.0, 0.0]], [1], 0.01)

@@ -1,0 +1,200 @@
+"""Options that several kinds share, and what their settling has in common."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from rc_hpc.core.errors import UsageError
+from rc_hpc.core.lazy import resolve
+from rc_hpc.core.options import at_least, opt, text_of
+from rc_hpc.core.vocabulary import QUARANTINE_POLICIES, TRUTHS
+
+if TYPE_CHECKING:
+    from rc_hpc.geometry.protocol import Protocol
+
+#: More subsets than this are asked for by mistake rather than on purpose.
+MANY_SUBSETS = 2048
+#: Copies of a cell in a tiling at most: more is meant for one axis, or by nobody.
+MANY_CELLS = 4096
+
+
+def _told(identity: Mapping[str, Any]) -> str:
+    """A protocol in a caption."""
+    pinholes = sum(centre is not None for centre in identity.get("centres") or ())
+    views = f"{len(identity['views'])} views"
+    views += f" ({pinholes} of pinhole cameras)" if pinholes else ""
+    return f"protocol {identity['name']}, {views}, tiling {shown_tiling(identity['tiling'])}"
+
+
+def protocol() -> Any:
+    """Cameras, recorded as `Protocol.identity()` and their name."""
+    return opt(
+        asked="frozen",
+        help="cameras: frozen, off-axis, or a TOML file",
+        metavar="NAME|FILE",
+        hashed=False,
+        caption=_told,
+    )
+
+
+def protocols(asked: str, name: str, help: str) -> Any:
+    """Several sets of cameras, recorded like one."""
+    return opt(asked=asked, name=name, help=help, metavar="NAME|FILE[@TILING],...", hashed=False)
+
+
+def subsets(asked: str) -> Any:
+    """View subsets, recorded as tuples of camera indices."""
+    return opt(asked=asked, help="view subsets", metavar="all|full|a+b,a+c")
+
+
+def tiling() -> Any:
+    """Repetitions of the cell; a part of the protocol's record."""
+    return opt(
+        None,
+        "repeat the conventional cell",
+        metavar="N|N,N,N",
+        told="the protocol's",
+        recorded=False,
+    )
+
+
+def truth() -> Any:
+    """The cell whose label counts as true: the stored or the conventional one."""
+    return opt(
+        TRUTHS[0],
+        "the cell whose label counts as true",
+        choices=TRUTHS,
+        caption="true label: {} cell",
+    )
+
+
+def quarantine() -> Any:
+    """What happens to structures with an unstable label: mark, keep or drop."""
+    return opt(
+        QUARANTINE_POLICIES[0],
+        "structures with an unstable label: mark (computed, left out of headline numbers), "
+        "keep (counted too) or drop (not computed)",
+        choices=QUARANTINE_POLICIES,
+        caption="quarantine {}",
+    )
+
+
+def max_candidates() -> Any:
+    """Candidates beyond which a structure is refused."""
+    return opt(
+        100_000_000,
+        "refuse a structure with more candidates (100 bytes each)",
+        metavar="N",
+        told="100000000",
+        check=at_least(1),
+    )
+
+
+def identity_of(cameras: Protocol) -> dict:
+    """A protocol as it is recorded."""
+    return {"name": cameras.name, **cameras.identity()}
+
+
+def protocol_of(identity: Mapping[str, Any]) -> Protocol:
+    """The protocol that options hold as `identity_of`."""
+    return resolve("rc_hpc.geometry.protocol:Protocol").from_identity(identity["name"], identity)
+
+
+def load(asked: Any, tiled: Any = None) -> Protocol:
+    """The protocol that was asked for: by name, file, or itself; `tiled` overrides its tiling."""
+    cells = resolve("rc_hpc.geometry.protocol:parse_tiling")(tiled) if tiled else None
+    if isinstance(asked, str | Path):
+        return resolve("rc_hpc.geometry.protocol:load_protocol")(str(asked), cells)
+    if isinstance(asked, Mapping):
+        asked = protocol_of(asked)
+    return dataclasses.replace(asked, tiling=cells) if cells else asked
+
+
+def tiled_protocol(text: Any, what: str) -> Protocol:
+    """Protocol of ``NAME`` or ``FILE``, or either with ``@N`` or ``@NxNxN``, which its name shows."""
+    if isinstance(text, str) and not Path(text).is_file():
+        name, at, cells = text.rpartition("@")
+        loaded = load(name, cells.replace("x", ",")) if at else load(text)
+    else:
+        loaded = load(text)
+    loaded.require_orthographic(what)
+    check_tiling(loaded)
+    if math.prod(loaded.tiling) == 1 or "@" in loaded.name:
+        return loaded
+    return dataclasses.replace(loaded, name=f"{loaded.name}@{shown_tiling(loaded.tiling)}")
+
+
+def shown_tiling(cells) -> str:
+    """``2x2x1``."""
+    return "x".join(map(str, cells))
+
+
+def check_tiling(cameras: Protocol) -> None:
+    """Refuse a tiling of too many cells.
+
+    Raises
+    ------
+    UsageError
+    """
+    cells = math.prod(cameras.tiling)
+    if cells > MANY_CELLS:
+        raise UsageError(
+            f"tiling {shown_tiling(cameras.tiling)} repeats each cell {cells} times: "
+            f"{MANY_CELLS} is the most"
+        )
+
+
+def settle_cameras(values: dict[str, Any], cameras: Protocol | None = None) -> dict[str, Any]:
+    """`values` with protocol and subsets as they are recorded."""
+    cameras = cameras or load(values["protocol"], values.get("tiling"))
+    check_tiling(cameras)
+    chosen = values["subsets"]
+    if isinstance(chosen, str):
+        chosen = resolve("rc_hpc.geometry.protocol:parse_subsets")(chosen, cameras.views)
+    if len(chosen) > MANY_SUBSETS:
+        raise UsageError(
+            f"{len(chosen)} view subsets of {len(cameras.views)} cameras: "
+            "name those you want with --subsets"
+        )
+    return {**values, "protocol": identity_of(cameras), "subsets": chosen}
+
+
+def horizon(delta_max: float | None, deltas: tuple[float, ...], default: float) -> float:
+    """Largest delta up to which phantoms are followed, Å: as asked for, but not below `deltas`."""
+    reach = max(*deltas, default) if delta_max is None else delta_max
+    if not deltas[-1] <= reach < float("inf"):
+        raise UsageError(
+            f"--delta-max ({reach} Å) must be finite and not below the largest delta "
+            f"({text_of(deltas[-1])} Å)"
+        )
+    return reach
+
+
+def different_names(flag: str, identities: tuple[Mapping[str, Any], ...]) -> None:
+    """Check of protocols, each under a name of its own."""
+    found = [identity["name"] for identity in identities]
+    if not found or len(set(found)) != len(found):
+        raise UsageError(
+            f"{flag} must be different protocols, each under its own name, "
+            f"not {', '.join(found) or 'none'}"
+        )
+
+
+def between(least: float, most: float) -> Any:
+    """Check of a number within limits."""
+
+    def check(flag: str, value: float) -> None:
+        if not least <= value <= most:
+            raise UsageError(f"{flag} must be between {least:g} and {most:g}, not {value}")
+
+    return check
+
+
+def factor(flag: str, value: float) -> None:
+    """Check of a positive factor."""
+    if not 0 < value < float("inf"):
+        raise UsageError(f"{flag} must be a positive factor, not {value}")
