@@ -99,17 +99,10 @@ class Crystals:
             The file is a census, which does not hold the atoms.
         """
         with PackedReader(self.path) as packed:
-            offsets, numbers, positions = (
-                packed.offsets("atoms"),
-                packed.read("atoms/number"),
-                packed.read("atoms/position"),
-            )
-        spans = [slice(offsets[row], offsets[row + 1]) for row in self.rows]
-        lattices = self.columns["lattice"]
-        return [
-            (numbers[span], np.linalg.solve(lattice.T, positions[span].T).T)
-            for span, lattice in zip(spans, lattices, strict=True)
-        ]
+            return [
+                (cell.numbers, np.linalg.solve(cell.lattice.T, cell.positions.T).T)
+                for cell in packed.cells(self.rows)
+            ]
 
 
 def read_crystals(path: Path, ids: Sequence[str]) -> Crystals:
