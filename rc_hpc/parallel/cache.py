@@ -1,7 +1,8 @@
 """Where numba keeps compiled kernels, and who compiles them.
 
-Called before numba is imported. The folder is keyed by the sources of all kernels: numba
-itself misses a change in a function of another file and would run the old kernel.
+Called before numba is imported. The folder is keyed by what the sources of all kernels do: numba
+itself misses a change in a function of another file and would run the old kernel. A comment or
+a docstring leaves the folder as it is; numba then compiles anew what stands in that one file.
 """
 
 from __future__ import annotations
@@ -18,13 +19,14 @@ from collections.abc import Callable, Iterator
 from importlib import metadata
 from pathlib import Path
 
+from rc_hpc.core.fingerprint import tree_digest
 from rc_hpc.parallel.launch import Comm, launched_tasks, launcher_rank
 
 log = logging.getLogger(__name__)
 
 
 def cache_key(package: Path | None = None) -> str:
-    """Name of the cache folder: a hash of the kernels' sources and of numba's and numpy's versions.
+    """Name of the cache folder: a hash of the kernels' code and of numba's and numpy's versions.
 
     Kernels import nothing of the package but each other, so their folder is all that counts.
     """
@@ -33,8 +35,7 @@ def cache_key(package: Path | None = None) -> str:
     for library in ("numba", "llvmlite", "numpy"):
         digest.update(f"{library} {metadata.version(library)}\n".encode())
     for source in sorted(package.rglob("*.py")):
-        digest.update(f"{source.relative_to(package)}\0".encode())
-        digest.update(source.read_bytes())
+        digest.update(f"{source.relative_to(package)} {tree_digest(source)}\n".encode())
     return f"numba-{digest.hexdigest()[:16]}"
 
 
@@ -53,10 +54,8 @@ def prepare_numba_cache() -> Path:
     """
     key = cache_key()
     asked = os.environ.get("NUMBA_CACHE_DIR")
-    if asked and Path(asked).name == key:
-        folder = Path(asked)  # set by an earlier call, perhaps of the parent process
-    else:
-        folder = _base(asked) / key
+    # Its name tells whether an earlier call has set it, perhaps of the parent process.
+    folder = Path(asked) if asked and Path(asked).name == key else _base(asked) / key
     why = _unwritable(folder)
     if why:
         wanted, folder = folder, next(f for f in _fallbacks(key) if not _unwritable(f))
@@ -108,11 +107,11 @@ def _unwritable(folder: Path) -> str:
         if folder.parent == _user_temp():
             # A guessable name that all users may take: what lies there is run as code.
             for path in (folder.parent, folder):
-                found = path.lstat()
+                facts = path.lstat()
                 if (
-                    not stat.S_ISDIR(found.st_mode)
-                    or found.st_uid != os.getuid()
-                    or found.st_mode & 0o022
+                    not stat.S_ISDIR(facts.st_mode)
+                    or facts.st_uid != os.getuid()
+                    or facts.st_mode & 0o022
                 ):
                     return f"{path} can be changed by other users"
         with tempfile.TemporaryFile(dir=folder) as probe:

@@ -71,18 +71,30 @@ def test_folder_others_can_write_is_not_trusted(monkeypatch, tmp_path, caplog):
     assert "other users" in caplog.text
 
 
-def test_key_follows_every_source(tmp_path):
-    (tmp_path / "sub").mkdir()
-    (tmp_path / "a.py").write_text("x = 1")
-    (tmp_path / "sub" / "b.py").write_text("y = 1")
-    keys = [cache.cache_key(tmp_path)]
-    (tmp_path / "sub" / "b.py").write_text("y = 2")
-    keys.append(cache.cache_key(tmp_path))
-    (tmp_path / "sub" / "b.py").rename(tmp_path / "b.py")
-    keys.append(cache.cache_key(tmp_path))
-    (tmp_path / "notes.txt").write_text("no source")
-    assert cache.cache_key(tmp_path) == keys[-1]
-    assert len(set(keys)) == 3
+def write_sources(folder, inner="y = 1", at="sub"):
+    (folder / at).mkdir(parents=True, exist_ok=True)
+    (folder / "a.py").write_text("x = 1")
+    (folder / at / "b.py").write_text(inner)
+    return folder
+
+
+def test_key_follows_what_every_source_does_and_where_it_is(tmp_path):
+    keys = {
+        cache.cache_key(write_sources(tmp_path / "1")),
+        cache.cache_key(write_sources(tmp_path / "2", "y = 2")),
+        cache.cache_key(write_sources(tmp_path / "3", at=".")),
+    }
+    assert len(keys) == 3
+    (write_sources(tmp_path / "4") / "notes.txt").write_text("no source")
+    assert cache.cache_key(tmp_path / "4") in keys
+
+
+def test_key_is_that_of_the_code_not_of_its_comments(tmp_path):
+    key = cache.cache_key(write_sources(tmp_path / "1", "def f(x):\n    return x + 1.5\n"))
+    told = '"""Text."""\n\n\ndef f(\n    x,  # a length\n):\n    """Add."""\n    return x + 1.5\n'
+    assert cache.cache_key(write_sources(tmp_path / "2", told)) == key
+    other = told.replace("1.5", "1.25")
+    assert cache.cache_key(write_sources(tmp_path / "3", other)) != key
 
 
 KERNEL = """
@@ -121,6 +133,50 @@ def test_numba_uses_the_folder(tmp_path, early):
     assert folder.parent == tmp_path / "cache"
     assert list(folder.rglob("*.nbi"))
     assert len(list((tmp_path / "cache").rglob("*.nbi"))) == 1
+
+
+CALLED = """
+import sys
+sys.path.insert(0, {folder!r})
+from pathlib import Path
+from rc_hpc.parallel import cache
+key = cache.cache_key(Path({folder!r}))
+cache.cache_key = lambda: key
+cache.prepare_numba_cache()
+import outer
+print(key, outer.total(2.0), sum(outer.total.stats.cache_hits.values()))
+"""
+
+
+def test_a_comment_in_one_file_leaves_the_kernels_of_others_compiled(tmp_path):
+    folder = tmp_path / "kernels"
+    folder.mkdir()
+    (folder / "outer.py").write_text(
+        "from inner import twice\nimport numba\n"
+        "@numba.njit(cache=True)\ndef total(x):\n    return twice(x) + 1\n"
+    )
+    inner = "import numba\n@numba.njit(cache=True)\ndef twice(x):\n    return 2.0 * x\n"
+    environ = child_environment() | {
+        "NUMBA_CACHE_DIR": str(tmp_path / "cache"),
+        "NUMBA_DISABLE_JIT": "0",
+        "PYTHONPATH": str(Path(cache.__file__).parents[2]),
+    }
+    seen = []
+    for source in (inner, f"# a comment\n{inner}", inner.replace("2.0", "3.0")):
+        (folder / "inner.py").write_text(source)
+        done = subprocess.run(
+            [sys.executable, "-c", CALLED.format(folder=str(folder))],
+            env=environ,
+            capture_output=True,
+            text=True,
+            timeout=120,
+            check=True,
+        )
+        seen.append(done.stdout.split())
+    keys, values, hits = zip(*seen, strict=True)
+    assert keys[0] == keys[1] != keys[2]
+    assert values == ("5.0", "5.0", "7.0")
+    assert hits == ("0", "1", "0")
 
 
 def test_serial_warm_up_is_one_call():
