@@ -83,9 +83,9 @@ def true_cells(packed: Path) -> dict:
     """Seconds of labelling the conventional cell of every row of a packed file once."""
     import numpy as np
     import spglib
-    from rc_hpc.kinds.packed.reader import PackedReader
 
     from rc_hpc.core.constants import ANGLE_TOLERANCE, TAU
+    from rc_hpc.kinds.packed.reader import PackedReader
 
     cpu = wall = 0.0
     calls = 0

@@ -70,7 +70,7 @@ def measure(rounds: int = 3, every: int = 1, prototypes: bool = False) -> dict:
                 one[subsets] = {"census": run(census), "frontier": run(frontier)}
             found.append(one)
         nothing = run(
-            [sys.executable, "-c", "import rc_hpc.engine.old_census, rc_hpc.engine.warm, pandas"]
+            [sys.executable, "-c", "import rc_hpc.engine.command, rc_hpc.kinds.census.work, pandas"]
         )
         return {"set": name, "structures": n, "deltas": DELTAS, "start": nothing, "rounds": found}
     finally:

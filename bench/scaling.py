@@ -45,12 +45,13 @@ def one(size: int, delta: float, delta_max: float, seed: int) -> dict:
     from rc_hpc.parallel.cache import prepare_numba_cache
 
     prepare_numba_cache()
-    from rc_hpc.engine.warm import warm
     from rc_hpc.geometry.protocol import load_protocol
+    from rc_hpc.kinds.census.options import CensusOptions
+    from rc_hpc.kinds.census.work import warm
     from rc_hpc.oracle.geometry import GeometricOracle
     from rc_hpc.structures.synthetic import random_cell
 
-    warm()
+    warm(CensusOptions.of())
     structure, protocol = random_cell(size, SPECIES, seed), load_protocol("frozen")
     positions = structure.frac @ structure.lattice
     oracle = GeometricOracle(protocol, all_subsets(len(protocol.views)))

@@ -24,9 +24,9 @@ LOADING = "load compiled kernels"
 CENSUS = {
     "open the run": ("rc_hpc.engine.rows:open_run",),
     "read packed rows": (
-        "rc_hpc.store.reader:PackedReader.__init__",
-        "rc_hpc.store.reader:PackedReader.read",
-        "rc_hpc.store.reader:PackedReader.rows",
+        "rc_hpc.kinds.packed.reader:PackedReader.__init__",
+        "rc_hpc.kinds.packed.reader:PackedReader.read",
+        "rc_hpc.kinds.packed.reader:PackedReader.rows",
     ),
     "geometry: compiled kernels": tuple(
         f"rc_hpc.oracle.geometry:{name}" for name in ("enumerate_cell", "all_subsets")
@@ -39,13 +39,13 @@ CENSUS = {
     ),
     "fill batches": ("rc_hpc.engine.rows:_Worker.__call__",),
     "write parts": ("rc_hpc.store.parts:PartStore.write",),
-    "merge": ("rc_hpc.engine.rows:merge_rows",),
-    LOADING: ("rc_hpc.engine.warm:warm",),
-    "summary table": ("rc_hpc.tables:summary",),
+    "merge": ("rc_hpc.engine.rows:merge_output",),
+    LOADING: ("rc_hpc.kinds.census.work:warm",),
+    "summary table": ("rc_hpc.engine.command:summary",),
 }
 PACK = {
     "open the run": ("rc_hpc.engine.packing:open_run",),
-    "list the source": ("rc_hpc.engine.packing:Listing.measure",),
+    "list the source": ("rc_hpc.engine.listing:Listing.measure",),
     "read": ("rc_hpc.engine.packing:_Worker._pack",),
     "columns of a structure": ("rc_hpc.engine.packing:pack_structure",),
     "checks and distances": (
@@ -57,7 +57,7 @@ PACK = {
     "conventional cell": ("rc_hpc.kinds.packed.oracle:conventional_cell",),
     "fill batches": ("rc_hpc.engine.packing:_Worker.__call__",),
     "write parts": ("rc_hpc.store.parts:PartStore.write",),
-    "merge": ("rc_hpc.engine.packing:merge_packed",),
+    "merge": ("rc_hpc.engine.packing:merge_output",),
 }
 #: Of the noise sweep; the four parts that matter come first.
 NOISE = {
@@ -89,18 +89,18 @@ NOISE = {
     "fill batches": CENSUS["fill batches"],
     "write parts": CENSUS["write parts"],
     "merge": CENSUS["merge"],
-    LOADING: ("rc_hpc.engine.warm:warm_noise",),
+    LOADING: ("rc_hpc.kinds.noise.work:warm",),
     "summary table": CENSUS["summary table"],
 }
 STAGES = {"census": CENSUS, "pack": PACK, "sweep": NOISE}
 #: Wall time of these as a whole, with all that runs inside.
 WHOLE = {
-    "census": {"run": "rc_hpc.engine.old_census:run_census", "batches": "rc_hpc.engine.rows:drive"},
+    "census": {"run": "rc_hpc.engine.command:run_rows", "batches": "rc_hpc.engine.rows:drive"},
     "pack": {
-        "run": "rc_hpc.engine.packing:run_packing",
+        "run": "rc_hpc.engine.command:run_packing",
         "batches": "rc_hpc.engine.packing:drive",
     },
-    "sweep": {"run": "rc_hpc.engine.old_noise:run_noise", "batches": "rc_hpc.engine.rows:drive"},
+    "sweep": {"run": "rc_hpc.engine.command:run_rows", "batches": "rc_hpc.engine.rows:drive"},
 }
 
 

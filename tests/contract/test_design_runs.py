@@ -1,14 +1,15 @@
 """The camera design as a command: the search sees one side only, equal work gives equal content, figures count held-out rows."""
 
+import importlib
 import json
 
 import h5py
 import numpy as np
 import pytest
 from census_cases import call, column, content, needs_mpi, run, small_crystals, write_json
-from rc_hpc.core.vocabulary import Side
 
 from rc_hpc.core.errors import Exit
+from rc_hpc.core.vocabulary import Side
 from rc_hpc.geometry.protocol import load_protocol
 from rc_hpc.tables import main as tables
 
@@ -175,7 +176,7 @@ def test_held_out_structures_do_not_move_the_search(base, tmp_path):
 
 
 def test_structures_that_the_search_reads_are_those_it_may(base, monkeypatch, tmp_path):
-    import rc_hpc.engine.old_design as driver
+    driver = importlib.import_module("rc_hpc.kinds.design.plan")
 
     read, real = [], driver.search
     monkeypatch.setattr(

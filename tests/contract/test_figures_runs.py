@@ -6,9 +6,9 @@ from census_cases import call, small_crystals, write_json
 from pandas.testing import assert_frame_equal
 
 from rc_hpc.core.errors import Exit
-from rc_hpc.engine.old_registry import OF_FILES
+from rc_hpc.engine.results import tables_of
 from rc_hpc.figures import main
-from rc_hpc.tables import tables_of
+from rc_hpc.kinds.registry import KINDS
 
 _DELTAS = (
     "frontier",
@@ -55,7 +55,7 @@ def test_figures_of_a_sweep(packed, tmp_path, capsys, name):
     capsys.readouterr()
     assert main([str(path), "-o", str(folder)]) == Exit.CLEAN
     err = capsys.readouterr().err
-    plots = [plot for plot in OF_FILES[kind] if (plot.name, name) != ("grid", "sizes")]
+    plots = [plot for plot in KINDS[kind].load("figures") if (plot.name, name) != ("grid", "sizes")]
     assert err.splitlines() == (
         ["rc_hpc: figure grid left out: it needs more than one symprec: --symprecs of the sweep"]
         if name == "sizes"

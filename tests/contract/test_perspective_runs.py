@@ -6,7 +6,7 @@ import pytest
 from census_cases import call, column, content, needs_mpi, run, small_crystals, write_json
 
 from rc_hpc.core.errors import Exit, Status
-from rc_hpc.tables import summary
+from rc_hpc.engine.results import summary
 
 PROTOCOL = """
 name = "close"

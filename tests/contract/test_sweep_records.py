@@ -129,7 +129,7 @@ def test_default_reading_loses_nothing_at_any_tolerance(frontier, protocol):
 def test_view_curve_and_monotonicity(packed, expected, tmp_path, delta):
     from rc_hpc.census import main
     from rc_hpc.kinds.census.counts import count_census
-    from rc_hpc.tables import tables
+    from rc_hpc.kinds.census.tables import tables
 
     def census(*reading):
         output = tmp_path / "c.h5"

@@ -8,10 +8,10 @@ import numpy as np
 from rc_hpc.core.errors import Status
 from rc_hpc.core.files import parts_folder
 from rc_hpc.core.vocabulary import LabelStatus
-from rc_hpc.engine.old_census import statics
 from rc_hpc.geometry.protocol import load_protocol, parse_subsets
 from rc_hpc.kinds.census.options import CensusOptions
 from rc_hpc.kinds.census.schema import CENSUS
+from rc_hpc.kinds.census.work import statics
 from rc_hpc.store.batch import empty_batch, empty_children
 from rc_hpc.store.merge import merge
 from rc_hpc.store.parts import PartStore
@@ -83,7 +83,7 @@ def write_census(output, options, batch, **attrs):
     }
     store = PartStore(parts_folder(output), CENSUS, dims, identity)
     store.write(batch, empty_children(CENSUS, dims), "r0")
-    merge(store.folder, output, CENSUS, dims, statics(options.to_dict()), attrs)
+    merge(store.folder, output, CENSUS, dims, statics(options), attrs)
     return output
 
 

@@ -12,13 +12,13 @@ from pandas.testing import assert_frame_equal
 from tables_cases import options_of, random_batch, with_options, write_census
 
 from rc_hpc.core.errors import Exit, Status
+from rc_hpc.engine.results import tables_of
 from rc_hpc.figures import main
 from rc_hpc.kinds.census import figures as census_plots
 from rc_hpc.ladder import figures as ladder_plots
 from rc_hpc.ladder.__main__ import main as ladder
 from rc_hpc.report import recorded, style
 from rc_hpc.report.plot import Given, NothingToDraw
-from rc_hpc.tables import tables_of
 
 OPTIONS = options_of()
 #: Samples without a loss: a model of which all rows are scored.
@@ -78,7 +78,7 @@ def test_all_figures_of_a_census(census, tmp_path, capsys):
     folder = tmp_path / "new" / "figures"
     assert main([str(census), "-o", str(folder)]) == Exit.CLEAN
     out, err = capsys.readouterr()
-    counts, found = tables_of(census, None)
+    counts, found = tables_of(census)
     check_files(folder, census_plots.PLOTS, {table.name: table for table in found})
     assert not err and all(str(path) in out for path in folder.iterdir())
     head = (folder / "view-curve.csv").read_text()

@@ -11,8 +11,8 @@ from rc_hpc.geometry.pairs import subset_masks
 from rc_hpc.geometry.protocol import load_protocol, parse_subsets
 from rc_hpc.kinds.census.counts import count_census
 from rc_hpc.kinds.census.monotonicity import adjacent, count_losses, nested
+from rc_hpc.kinds.census.tables import tables
 from rc_hpc.kinds.frontier.frames import certified_steps
-from rc_hpc.tables import tables
 
 SUBSETS = parse_subsets("all", load_protocol("frozen").views)
 MASKS = subset_masks(SUBSETS)

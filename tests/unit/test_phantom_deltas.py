@@ -6,7 +6,7 @@ from tables_cases import options_of, random_batch, write_census
 from rc_hpc.core.errors import Status
 from rc_hpc.kinds.census.counts import count_census
 from rc_hpc.kinds.census.phantom_deltas import DELTAS, tally_deltas
-from rc_hpc.tables import tables
+from rc_hpc.kinds.census.tables import tables
 
 
 def test_table_counts_structures_and_subsets(tmp_path):

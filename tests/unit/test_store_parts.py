@@ -92,15 +92,15 @@ def test_other_dims_are_named(tmp_path):
 
 def test_same_options_go_on(tmp_path):
     store(tmp_path)
-    assert PartStore.open(tmp_path).identity == identity()
+    assert PartStore.open(tmp_path, PACKED).identity == identity()
 
 
 def test_no_parts_folder(tmp_path):
     with pytest.raises(RcError, match="no run.json"):
-        PartStore.open(tmp_path)
+        PartStore.open(tmp_path, PACKED)
     (tmp_path / "run.json").write_text("{")
     with pytest.raises(RcError, match="run.json: cannot be read"):
-        PartStore.open(tmp_path)
+        PartStore.open(tmp_path, PACKED)
 
 
 def _truncated(path):

@@ -12,7 +12,8 @@ from store_cases import DIMS, SCHEMA_STATIC, batch_of, keys_of, store
 
 from rc_hpc.core.errors import RcError, Status
 from rc_hpc.core.files import parts_folder
-from rc_hpc.engine.validate import status, validate
+from rc_hpc.engine.status import status
+from rc_hpc.engine.validate import validate
 from rc_hpc.kinds.census.schema import CENSUS
 from rc_hpc.kinds.packed.reader import PackedReader
 from rc_hpc.kinds.packed.schema import PACKED

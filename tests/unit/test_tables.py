@@ -12,8 +12,11 @@ from pandas.testing import assert_frame_equal
 from tables_cases import options_of, random_batch, select, with_options, write_census
 
 from rc_hpc.core.errors import Exit, RcError, Status
+from rc_hpc.engine.results import summary
+from rc_hpc.kinds.census import KIND
 from rc_hpc.kinds.census.counts import count_census
-from rc_hpc.tables import NAMES, main, summary, tables
+from rc_hpc.kinds.census.tables import tables
+from rc_hpc.tables import main
 
 OPTIONS = options_of(tiling=(2, 1, 1))
 
@@ -40,7 +43,7 @@ def quantity(frame, name, structures):
 
 def test_small_blocks_give_the_same_tables(census):
     whole, small = frames(census), frames(census, block_bytes=26 * 8 * 7)
-    for name in NAMES:
+    for name in KIND.table_lines:
         assert_frame_equal(whole[name], small[name])
 
 
