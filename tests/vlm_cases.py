@@ -8,7 +8,7 @@ from rc_hpc.vlm.endpoints import OPENAI
 from rc_hpc.vlm.journal import Journal, Records
 from rc_hpc.vlm.limiter import Limiter
 from rc_hpc.vlm.pool import Terms, run
-from rc_hpc.vlm.questions import Picture, Question, requests
+from rc_hpc.vlm.questions import PictureFile, Question, requests
 
 KEY = "sk-very-secret-0123456789"
 QUICK = Patience(first_s=0.01, longest_s=0.05)
@@ -24,7 +24,7 @@ def questions(n, pictures=()):
 def picture(path, data=b"\x89PNG"):
     """A file written, as a picture of 768 x 768."""
     path.write_bytes(data)
-    return Picture(path, sha256(data).hexdigest(), len(data), 768 * 768)
+    return PictureFile(path, sha256(data).hexdigest(), len(data), 768 * 768)
 
 
 def ask(

@@ -19,7 +19,7 @@ from rc_hpc.core.vocabulary import Outcome
 from rc_hpc.vlm.endpoints import Endpoint, Reply, is_loopback
 from rc_hpc.vlm.faults import Fault, Kind
 from rc_hpc.vlm.limiter import Limiter
-from rc_hpc.vlm.questions import Picture, Question, Request
+from rc_hpc.vlm.questions import PictureFile, Question, Request
 from rc_hpc.vlm.spend import tokens_in, tokens_out
 
 try:
@@ -65,7 +65,7 @@ class Encoder:
         self._made: OrderedDict[tuple[str, ...], asyncio.Task] = OrderedDict()
         self.n_made = 0
 
-    async def __call__(self, pictures: tuple[Picture, ...]) -> list[bytes]:
+    async def __call__(self, pictures: tuple[PictureFile, ...]) -> list[bytes]:
         """The parts; raises RcError where a picture is missing or not what it was."""
         if not pictures:
             return []
@@ -78,7 +78,7 @@ class Encoder:
         self._made.move_to_end(name)
         return await asyncio.shield(self._made[name])
 
-    def _encode(self, pictures: tuple[Picture, ...]) -> list[bytes]:
+    def _encode(self, pictures: tuple[PictureFile, ...]) -> list[bytes]:
         parts = []
         for picture in pictures:
             try:

@@ -20,6 +20,7 @@ from rc_hpc.core.errors import RcError, UsageError
 from rc_hpc.core.files import sync_folder
 from rc_hpc.core.lock import FileLock
 from rc_hpc.core.vocabulary import Outcome
+from rc_hpc.store.parts import check_conditions
 
 log = logging.getLogger("rc_hpc")
 
@@ -148,15 +149,10 @@ class Journal:
             raise UsageError(
                 f"{self.path} holds {len(found.places)} replies: --resume goes on with them, --overwrite sets them aside and starts anew"
             )
-        if found.identity is not None and found.identity != identity:
-            different = [
-                f"{name} was {found.identity.get(name)!r} and is {identity.get(name)!r}"
-                for name in sorted(found.identity.keys() | identity.keys())
-                if found.identity.get(name) != identity.get(name)
-            ]
-            raise RcError(
-                f"{self.path} was made under other conditions ({'; '.join(different)}): use the old ones, --overwrite, or another -o"
-            )
+        if found.identity is not None:
+            # Replies that 0.1.0 has paid for: their keys hold all that they depend on.
+            before = {name: value for name, value in found.identity.items() if name != "rc_hpc"}
+            check_conditions(self.path, before, identity)
         if size > found.good_bytes:
             log.warning(
                 "%s: its last line was cut when a run was killed; that request is asked again",

@@ -7,8 +7,11 @@ import json
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Protocol
 
 import numpy as np
+
+from rc_hpc.vlm.records import Subject
 
 #: Tokens of a picture, roughly: pixels over this (Anthropic's rule; others are near it at 768 px).
 PIXELS_PER_TOKEN = 750
@@ -17,7 +20,7 @@ CHARACTERS_PER_TOKEN = 4
 
 
 @dataclass(frozen=True, slots=True)
-class Picture:
+class PictureFile:
     """A picture to be sent: its file, the SHA-256 and size in bytes of that, and its area in pixels."""
 
     path: Path
@@ -46,7 +49,7 @@ class Question:
     arm: str
     prompt: str | None
     prompt_version: str
-    pictures: tuple[Picture, ...] = ()
+    pictures: tuple[PictureFile, ...] = ()
 
     @property
     def n_tokens(self) -> int:
@@ -61,6 +64,41 @@ class Question:
         return len(self.prompt or "") + sum(
             -(-picture.n_bytes // 3) * 4 for picture in self.pictures
         )
+
+
+class Questionnaire(Protocol):
+    """What is asked, and what the results tell of it: crystals, or scenes of a benchmark.
+
+    Attributes
+    ----------
+    subjects
+        In the order of the input.
+    left_out
+        Subjects of the input that cannot be used.
+    identity
+        What replies of one journal have in common beside endpoint and parameters, as JSON values;
+        subjects and arms may be added to it.
+    record
+        The options that it was made from, for the file of answers, as JSON values.
+    """
+
+    subjects: Sequence[Subject]
+    left_out: int
+
+    @property
+    def identity(self) -> dict: ...
+
+    @property
+    def record(self) -> dict: ...
+
+    def questions(self, arms: Sequence[str]) -> list[Question]:
+        """Questions of all subjects in all arms; a prefix of them is a fair sample."""
+
+    def formula(self, id_: str) -> str:
+        """Chemical formula of a subject; empty where it has none."""
+
+    def shown(self, arm: str) -> tuple[str, str]:
+        """Cell that an arm shows, or none, and drawing convention of its pictures, or nothing."""
 
 
 @dataclass(frozen=True, slots=True)

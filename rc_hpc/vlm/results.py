@@ -1,61 +1,90 @@
-"""From the journal to the file of answers and the prediction files, and from stored answers to other readings of them."""
+"""From the journal to the file of answers and the prediction files."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 import numpy as np
 
-from rc_hpc.answers.arms import PredictionFile
+from rc_hpc.answers.arms import EXTRACTION, PredictionFile
 from rc_hpc.answers.file import columns, reading_column, write_answers
 from rc_hpc.answers.predictions import to_json
-from rc_hpc.answers.scoring import Arm, Row, Sample, emitted, stored_predictions
-from rc_hpc.answers.task import SEVEN_SYSTEMS, Task
+from rc_hpc.answers.scoring import FAILED, Arm, Row, Sample, emitted
+from rc_hpc.answers.task import Task
 from rc_hpc.answers.votes import score
-from rc_hpc.core.errors import Exit, RcError
+from rc_hpc.core.errors import RcError
 from rc_hpc.core.files import write_whole
 from rc_hpc.core.vocabulary import Outcome
-from rc_hpc.vlm.inputs import WITH_PICTURES, Inputs
 from rc_hpc.vlm.journal import Records
-from rc_hpc.vlm.questions import Question, request_key
+from rc_hpc.vlm.options import QuestionOptions
+from rc_hpc.vlm.outputs import Outputs
+from rc_hpc.vlm.questions import Question, Questionnaire, request_key
+from rc_hpc.vlm.records import Subject
 from rc_hpc.vlm.spend import Price, cost, reasoning_tokens, tokens_in, tokens_out
+
+#: What is kept of a sample that was not asked.
+NOT_ASKED = {
+    "key": "",
+    "outcome": Outcome.not_asked.name,
+    "text": "",
+    "usage": None,
+    "attempts": [],
+    "message": "no atoms were emitted for this structure",
+}
+#: Fields of a record that go into the table as they are.
+_TEXTS = (
+    "key",
+    "text",
+    "finish_reason",
+    "model",
+    "provider",
+    "reply_id",
+    "started",
+    "ended",
+    "message",
+    "reasoning",
+)
 
 
 @dataclass(frozen=True)
-class Output:
-    """The files of one run, named after the file of answers."""
+class Conditions:
+    """Under which questions were asked, and how their replies are read.
 
-    path: Path
+    Attributes
+    ----------
+    task
+    questions
+        Arms, and samples of each.
+    parameters
+        Fields of every request.
+    options
+        What the file of answers records.
+    parser
+        Of the predictions.
+    price
+        None where it is not known.
+    """
+
+    task: Task
+    questions: QuestionOptions
+    parameters: dict
+    options: dict
+    parser: str
+    price: Price | None
 
     @property
-    def journal(self) -> Path:
-        """Every reply as it came."""
-        return self.path.with_name(f"{self.path.stem}.journal.jsonl")
-
-    @property
-    def emitted(self) -> Path:
-        """Atoms of the extraction arm."""
-        return self.path.with_name(f"{self.path.stem}.emitted.json")
-
-    def prediction(self, arm: str) -> Path:
-        """Prediction file of an arm."""
-        return self.path.with_name(f"{self.path.stem}.predictions") / f"{arm}.json"
+    def provider(self) -> str:
+        """Dialect of the endpoint."""
+        return self.options["provider"]
 
 
 def write_results(
-    output: Output,
-    inputs: Inputs,
+    outputs: Outputs,
+    questionnaire: Questionnaire,
     questions: Sequence[Question],
-    arms: Sequence[str],
-    k: int,
-    parameters: dict,
-    identity: dict,
-    parser: str,
-    price: Price | None,
-    task: Task = SEVEN_SYSTEMS,
+    conditions: Conditions,
 ) -> list[tuple[Arm, PredictionFile | None]]:
     """Write all files of a finished run.
 
@@ -69,203 +98,180 @@ def write_results(
     RcError
         The journal lacks a request, or a file cannot be written.
     """
-    by_key = {(question.id, question.arm): question for question in questions}
-    records, tables, found = (
-        Records(output.journal),
-        {table: {column.path: [] for column in its} for table, its in columns(task).items()},
-        [],
-    )
-    for row, subject in enumerate(inputs.subjects):
-        _add(
-            tables["structures"],
-            id=subject.id,
-            truth=task.code(subject.truth),
-            formula=inputs.formula(subject.id),
-        )
-        for arm in arms:
-            question = by_key[subject.id, arm]
-            pictures = " ".join(picture.sha256 for picture in question.pictures)
-            _add(
-                tables["questions"],
-                structure=row,
-                arm=task.arms.index(arm),
-                prompt=question.prompt or "",
-                prompt_version=question.prompt_version,
-                pictures=pictures,
-            )
-    for arm in arms:
-        rows = []
-        for row, subject in enumerate(inputs.subjects):
-            question = by_key[subject.id, arm]
-            keys = (
-                [""] * k
-                if question.prompt is None
-                else [request_key(question, sample, parameters) for sample in range(k)]
-            )
-            samples = []
-            for number, record in enumerate(records.read(keys)):
-                if record is None and question.prompt is not None:
-                    raise RcError(
-                        f"{output.journal}: sample {number} of {subject.id} in arm {arm} is missing: go on with --resume"
-                    )
-                samples.append(_sample(tables["samples"], row, arm, number, record, price, task))
-            rows.append(Row(subject.id, subject.truth, tuple(samples)))
-        drawn = (
-            arm in WITH_PICTURES
-            and inputs.manifest is not None
-            and inputs.manifest.convention != "C1"
-        )
-        found.append(
-            Arm(
-                arm,
-                _cell(arm, inputs.cell),
-                parameters["model"],
-                k,
-                tuple(rows),
-                inputs.manifest.convention if drawn else "",
-                task,
-            )
-        )
+    task, parser = conditions.task, conditions.parser
+    writer = _Writer(Records(outputs.journal), outputs, questionnaire, questions, conditions)
     details = {
         "prompts": sorted({question.prompt_version for question in questions}),
-        "parameters": parameters,
-        "provider": identity["provider"],
+        "parameters": conditions.parameters,
+        "provider": conditions.provider,
     }
-    written = [
-        (arm, None if arm.name == "extraction" else arm.predictions(parser, details))
-        for arm in found
-    ]
-    for arm, file in written:
-        _count(tables, arm, file)
+    results = []
+    for name in conditions.questions.arms:
+        arm = writer.arm(name)
+        file = None if name == EXTRACTION else arm.predictions(parser, details)
+        writer.count(arm, file)
+        results.append((arm, file))
     attributes = {
-        "model": parameters["model"],
+        "model": conditions.parameters["model"],
         "parser": parser,
         "ties": task.ties[0],
-        "currency": price.currency if price else "USD",
-        "options": json.dumps(identity, sort_keys=True),
-        "left_out": inputs.left_out,
-        "requests_lost_in_flight": len(records.contents.lost),
+        "currency": conditions.price.currency if conditions.price else "USD",
+        "options": json.dumps(conditions.options, sort_keys=True),
+        "left_out": questionnaire.left_out,
+        "requests_lost_in_flight": len(writer.records.contents.lost),
     }
-    write_answers(output.path, tables, {}, attributes, task)
-    _write_files(output, written)
-    return written
+    write_answers(outputs.path, writer.tables, {}, attributes, task)
+    _write_files(outputs, results)
+    return results
 
 
-def _write_files(output: Output, written: Sequence[tuple[Arm, PredictionFile | None]]) -> None:
-    for arm, file in written:
+def _write_files(outputs: Outputs, results: Sequence[tuple[Arm, PredictionFile | None]]) -> None:
+    for arm, file in results:
         if file is None:
-            write_whole(output.emitted, (json.dumps(emitted(arm.rows)) + "\n").encode())
+            write_whole(outputs.emitted, (json.dumps(emitted(arm.rows)) + "\n").encode())
         else:
-            path = output.prediction(arm.name)
+            path = outputs.prediction(arm.name)
             path.parent.mkdir(exist_ok=True)
             write_whole(path, to_json(file).encode())
 
 
-def parse_again(args) -> int:
-    """Run the action that reads stored answers by another parser."""
-    files = stored_predictions(args.answers, args.parser)
-    args.output.mkdir(parents=True, exist_ok=True)
-    for file in files:
-        path = args.output / f"{file.arm}.json"
-        write_whole(path, to_json(file).encode())
-        alike, answered = file.details["parsers_agree"]
-        print(
-            f"{path}: {file.arm} read by {args.parser}, {file.n_correct}/{len(file.predictions)} right; the parsers agree on {alike}/{answered}"
-        )
-    return Exit.CLEAN
+class _Writer:
+    """Fills the tables of a file of answers."""
 
-
-def _cell(arm: str, chosen: str) -> str:
-    return (
-        chosen
-        if arm == "coordinates"
-        else "none"
-        if arm in ("question-only", "formula-only")
-        else "conventional"
-    )
-
-
-def _sample(
-    table: dict,
-    row: int,
-    arm: str,
-    number: int,
-    record: dict | None,
-    price: Price | None,
-    task: Task,
-) -> Sample:
-    """Enter one sample into the table."""
-    if record is None:
-        record = {
-            "key": "",
-            "outcome": Outcome.not_asked.name,
-            "text": "",
-            "usage": None,
-            "attempts": [],
-            "message": "no atoms were emitted for this structure",
+    def __init__(
+        self,
+        records: Records,
+        outputs: Outputs,
+        questionnaire: Questionnaire,
+        questions: Sequence[Question],
+        conditions: Conditions,
+    ):
+        self.records, self.outputs, self.conditions = records, outputs, conditions
+        self.questionnaire, self.task = questionnaire, conditions.task
+        self.questions = {(question.id, question.arm): question for question in questions}
+        self.tables: dict[str, dict[str, list]] = {
+            table: {column.path: [] for column in its_columns}
+            for table, its_columns in columns(self.task).items()
         }
-    sample = Sample.read(
-        task, Outcome[record["outcome"]], record["text"], record.get("message") or ""
-    )
-    usage = record["usage"]
-    numbers = {
-        "tokens_in": tokens_in(usage),
-        "tokens_out": tokens_out(usage),
-        "tokens_reasoning": reasoning_tokens(usage),
-        "cost": cost(usage, price),
-        "seconds": record.get("seconds"),
-    }
-    texts = {
-        name: record.get(name) or ""
-        for name in (
-            "key",
-            "text",
-            "finish_reason",
-            "model",
-            "provider",
-            "reply_id",
-            "started",
-            "ended",
-            "message",
-            "reasoning",
+        for row, subject in enumerate(questionnaire.subjects):
+            self._add_subject(row, subject)
+
+    def _add(self, table: str, **values) -> None:
+        for name, column in self.tables[table].items():
+            column.append(values[name])
+
+    def _add_subject(self, row: int, subject: Subject) -> None:
+        self._add(
+            "structures",
+            id=subject.id,
+            truth=self.task.code(subject.truth),
+            formula=self.questionnaire.formula(subject.id),
+            choices=json.dumps(subject.choices) if subject.choices else "",
         )
-    }
-    _add(
-        table,
-        structure=row,
-        arm=task.arms.index(arm),
-        sample=number,
-        outcome=sample.outcome,
-        **{reading_column(name): task.code(label) for name, label in sample.readings.items()},
-        n_attempts=len(record["attempts"]),
-        attempts=json.dumps(record["attempts"]),
-        **texts,
-        **{name: np.nan if value is None else value for name, value in numbers.items()},
-    )
-    return sample
+        for arm in self.conditions.questions.arms:
+            question = self.questions[subject.id, arm]
+            self._add(
+                "questions",
+                structure=row,
+                arm=self.task.arms.index(arm),
+                prompt=question.prompt or "",
+                prompt_version=question.prompt_version,
+                pictures=" ".join(picture.sha256 for picture in question.pictures),
+            )
+
+    def arm(self, name: str) -> Arm:
+        """One arm, its samples entered."""
+        k = self.conditions.questions.samples
+        rows = []
+        for row, subject in enumerate(self.questionnaire.subjects):
+            records = self._records(self.questions[subject.id, name], k)
+            samples = (
+                self._sample(row, name, number, record, subject.choices)
+                for number, record in enumerate(records)
+            )
+            rows.append(Row(subject.id, subject.truth, tuple(samples)))
+        cell, convention = self.questionnaire.shown(name)
+        model = self.conditions.parameters["model"]
+        return Arm(name, cell, model, k, tuple(rows), convention, self.task)
+
+    def _records(self, question: Question, k: int) -> list[dict]:
+        if question.prompt is None:
+            return [NOT_ASKED] * k
+        parameters = self.conditions.parameters
+        keys = [request_key(question, sample, parameters) for sample in range(k)]
+        records = list(self.records.read(keys))
+        if None in records:
+            raise RcError(
+                f"{self.outputs.journal}: sample {records.index(None)} of {question.id} in arm "
+                f"{question.arm} is missing: go on with --resume"
+            )
+        return records
+
+    def _sample(
+        self, row: int, arm: str, number: int, record: dict, choices: Sequence[str]
+    ) -> Sample:
+        """One sample, entered."""
+        message = record.get("message") or ""
+        outcome, usage = Outcome[record["outcome"]], record["usage"]
+        sample = Sample.read(self.task, outcome, record["text"], message, choices)
+        numbers = {
+            "tokens_in": tokens_in(usage),
+            "tokens_out": tokens_out(usage),
+            "tokens_reasoning": reasoning_tokens(usage),
+            "cost": cost(usage, self.conditions.price),
+            "seconds": record.get("seconds"),
+        }
+        readings = sample.readings.items()
+        self._add(
+            "samples",
+            structure=row,
+            arm=self.task.arms.index(arm),
+            sample=number,
+            outcome=sample.outcome,
+            n_attempts=len(record["attempts"]),
+            attempts=json.dumps(record["attempts"]),
+            **{reading_column(name): self.task.code(label) for name, label in readings},
+            **{name: record.get(name) or "" for name in _TEXTS},
+            **{name: np.nan if value is None else value for name, value in numbers.items()},
+        )
+        return sample
+
+    def count(self, arm: Arm, file: PredictionFile | None) -> None:
+        """Enter an arm's predictions and counts."""
+        n, code = len(arm.rows), self.task.arms.index(arm.name)
+        failed = arm.count(*FAILED)
+        alike, answered = arm.agreement()
+        self._add(
+            "arms",
+            arm=code,
+            cell=arm.cell,
+            convention=arm.convention,
+            k=arm.k,
+            n=n,
+            n_failed=failed,
+            n_refused=arm.count(Outcome.refused),
+            n_empty_by_length=arm.count(Outcome.empty_by_length),
+            failed_rate=failed / (n * arm.k),
+            n_parsers_agree=alike,
+            n_answered=answered,
+            **_verdict(file),
+        )
+        for row, p in enumerate(file.predictions if file else ()):
+            self._add(
+                "predictions",
+                structure=row,
+                arm=code,
+                prediction=self.task.code(p.pred),
+                votes=[p.votes.get(label, 0) for label in self.task.labels],
+                correct=p.correct,
+                expected=score(p.votes, p.truth, "expected"),
+            )
 
 
-def _count(tables: dict, arm: Arm, file: PredictionFile | None) -> None:
-    """Enter an arm's predictions and counts into the tables."""
-    task = arm.task
-    n, code = len(arm.rows), task.arms.index(arm.name)
-    failed = arm.count(Outcome.request_error, Outcome.gave_up)
-    alike, answered = arm.agreement()
-    counts = {
-        "arm": code,
-        "cell": arm.cell,
-        "convention": arm.convention,
-        "k": arm.k,
-        "n": n,
-        "n_failed": failed,
-        "n_refused": arm.count(Outcome.refused),
-        "n_empty_by_length": arm.count(Outcome.empty_by_length),
-        "failed_rate": failed / (n * arm.k),
-        "n_parsers_agree": alike,
-        "n_answered": answered,
-    }
+def _verdict(file: PredictionFile | None) -> dict:
+    """Columns of an arm that its predictions decide; extraction has none."""
     if file is None:
-        told = {
+        return {
             "n_correct": 0,
             "expected_correct": np.nan,
             "n_tied": 0,
@@ -273,33 +279,15 @@ def _count(tables: dict, arm: Arm, file: PredictionFile | None) -> None:
             "lost_rate": np.nan,
             "unanswered_rate": np.nan,
             "scored": False,
-            "why_unscored": "extraction",
+            "why_unscored": EXTRACTION,
         }
-    else:
-        told = {
-            "n_correct": file.n_correct,
-            "expected_correct": file.details["expected_correct"],
-            "n_tied": file.details["tied_structures"],
-            "n_unparsed": file.details["unparsed_samples"],
-            "lost_rate": file.losses.lost_sample_rate,
-            "unanswered_rate": file.losses.unanswered_rate,
-            "scored": file.scored,
-            "why_unscored": file.details["why_unscored"],
-        }
-        for row, p in enumerate(file.predictions):
-            votes = [p.votes.get(label, 0) for label in task.labels]
-            _add(
-                tables["predictions"],
-                structure=row,
-                arm=code,
-                prediction=task.code(p.pred),
-                votes=votes,
-                correct=p.correct,
-                expected=score(p.votes, p.truth, "expected"),
-            )
-    _add(tables["arms"], **counts, **told)
-
-
-def _add(table: dict, **values) -> None:
-    for name, column in table.items():
-        column.append(values[name])
+    return {
+        "n_correct": file.n_correct,
+        "expected_correct": file.details["expected_correct"],
+        "n_tied": file.details["tied_structures"],
+        "n_unparsed": file.details["unparsed_samples"],
+        "lost_rate": file.losses.lost_sample_rate,
+        "unanswered_rate": file.losses.unanswered_rate,
+        "scored": file.scored,
+        "why_unscored": file.details["why_unscored"],
+    }

@@ -1,99 +1,31 @@
-"""The asking command: plans, runs, files, resuming, exit codes, other readings, the ladder."""
+"""The asking command: runs, files, resuming, other readings, the ladder."""
 
 import json
-import os
 import re
-import signal
-import subprocess
-import sys
-import time
-from argparse import Namespace
-from pathlib import Path
 
 import h5py
 import numpy as np
 import pytest
 import xarray
+from query_cases import KEY, journal, make_crystals, runner
 from vlm_stub import Stub, chat, error, pictures_of
 
 from rc_hpc.answers.file import read_answers
 from rc_hpc.answers.predictions import read_predictions
 from rc_hpc.core.constants import CRYSTAL_SYSTEMS
 from rc_hpc.ladder.__main__ import main as ladder
-from rc_hpc.pack import main as pack
-from rc_hpc.parallel.launch import child_environment
 from rc_hpc.query_vlm import main
-from rc_hpc.render import main as render
 from rc_hpc.tables import main as print_tables
-from rc_hpc.vlm.endpoints import OPENAI
-from rc_hpc.vlm.query import key_of
-
-ROOT = Path(__file__).parents[2]
-KEY = "sk-very-secret-0123456789"
-QUIET = ["--progress", "none", "-q"]
 
 
 @pytest.fixture(scope="module")
 def crystals(tmp_path_factory):
-    """Folder with packed.h5 and renders.h5 of eight crystals."""
-    folder = tmp_path_factory.mktemp("crystals")
-    assert pack(["synthetic:8", "-o", str(folder / "packed.h5"), *QUIET]) == 0
-    assert (
-        render(
-            [str(folder / "packed.h5"), "-o", str(folder / "renders.h5"), "--size", "64", *QUIET]
-        )
-        == 0
-    )
-    return folder
+    return make_crystals(tmp_path_factory.mktemp("crystals"))
 
 
 @pytest.fixture
 def query(crystals, tmp_path, monkeypatch):
-    """Runs the command on the packed crystals; output in the test's own folder."""
-    monkeypatch.setenv("OPENAI_API_KEY", KEY)
-    monkeypatch.setenv("OPENAI_BASE_URL", "http://127.0.0.1:9/v1")
-
-    def run(*arguments, stub=None, output="a.h5", source="packed.h5", pictures=True):
-        more = ["--pictures", str(crystals / "renders.h5")] if pictures else []
-        url = ["--base-url", stub.url] if stub is not None else []
-        return main(
-            [
-                str(crystals / source),
-                "-o",
-                str(tmp_path / output),
-                "--model",
-                "m",
-                *more,
-                *url,
-                *arguments,
-                *QUIET,
-            ]
-        )
-
-    return run
-
-
-def journal(tmp_path):
-    return [
-        entry
-        for entry in map(
-            json.loads, (tmp_path / "a.journal.jsonl").read_text(encoding="utf-8").splitlines()
-        )
-        if "key" in entry
-    ]
-
-
-def test_help_is_at_hand():
-    done = subprocess.run(
-        [sys.executable, "-X", "importtime", ROOT / "jobs" / "query_vlm.py", "--help"],
-        capture_output=True,
-        text=True,
-        check=True,
-        env=child_environment(),
-    )
-    assert "examples:" in done.stdout and "python -m rc_hpc.ladder" in done.stdout
-    for heavy in ("aiohttp", "pymatgen", "numba", "h5py", "ase", "pandas"):
-        assert not re.search(rf"\| +{heavy}$", done.stderr, re.MULTILINE), heavy
+    return runner(crystals, tmp_path, monkeypatch)
 
 
 def test_a_run_and_all_its_files(query, tmp_path, crystals, capsys):
@@ -359,79 +291,6 @@ def test_extraction_then_answers_from_it(query, tmp_path, crystals):
     assert len(file.predictions) == 8 and file.losses.unanswered == 1 and not file.scored
 
 
-def test_a_plan_sends_nothing_and_tells_the_bill(query, tmp_path, capsys):
-    prices = tmp_path / "prices.toml"
-    prices.write_text('["m"]\ninput_per_million = 2.0\noutput_per_million = 10.0\n')
-    code = query(
-        "--dry-run", "--arms", "pixels,coordinates", "--prices", str(prices), "--max-tokens", "1000"
-    )
-    out = capsys.readouterr().out
-    assert (
-        code == 0
-        and "requests: 48" in out
-        and re.search(r"cost, at most roughly: 0\.50\d* USD", out)
-        and "pictures of a structure: 5" in out
-    )
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["prices.toml"]
-    with Stub() as stub:
-        query("--samples", "1", stub=stub)
-        capsys.readouterr()
-        assert query("--dry-run", "--samples", "2", "--resume") == 0
-    assert "requests: 8 (of 16" in capsys.readouterr().out
-
-
-@pytest.mark.parametrize(
-    ("arguments", "code", "word"),
-    [
-        (["--arms", "pixel"], 2, "unknown arm"),
-        (["--samples", "0"], 2, "above 0"),
-        (["--temperature", "nan"], 2, "no number above 0"),
-        (["--temperature", "-1"], 2, "no number above 0"),
-        (["--extra", "[1]"], 2, "no JSON object"),
-        (["--extra", '{"model": "x"}'], 2, "option of its own"),
-        (["--max-tokens", "5", "--max-completion-tokens", "5"], 2, "two names"),
-        (["--base-url", "http://user:pw@host/v1"], 2, "password"),
-        (["--base-url", "host:8000"], 2, "http://"),
-        (["--api-key-env", "NOT_SET_ANYWHERE"], 2, "not set"),
-        (["--resume", "--overwrite"], 2, "contradict"),
-        (["--retry-failed"], 2, "--resume"),
-        (["--model", ""], 2, "--model"),
-        (["--arms", "answer-from-text"], 2, "--emitted"),
-        (["--prices", "nowhere.toml"], 2, "--prices"),
-        (["--limit", "x"], 2, "whole number"),
-        (["-o", "a.json"], 2, ".h5"),
-    ],
-)
-def test_wrong_usage_is_told_before_anything_is_sent(
-    query, tmp_path, capsys, arguments, code, word
-):
-    assert query(*arguments) == code
-    assert word in capsys.readouterr().err and not list(tmp_path.iterdir())
-
-
-@pytest.mark.parametrize(
-    ("url", "named", "goes"),
-    [
-        ("http://127.0.0.1:8000/v1", None, True),
-        ("https://endpoint.example/v1", None, True),
-        ("http://node7:8000/v1", None, False),
-        ("http://node7:8000/v1", "OPENAI_API_KEY", True),
-    ],
-)
-def test_a_key_does_not_go_out_in_the_clear_unasked(monkeypatch, url, named, goes):
-    monkeypatch.setenv("OPENAI_API_KEY", f" {KEY}\n")
-    assert key_of(Namespace(api_key_env=named), OPENAI, url) == (KEY if goes else None)
-
-
-def test_the_config_file_sets_all_of_it(query, tmp_path):
-    (tmp_path / "c.toml").write_text(
-        'arms = ["pixels", "formula-only"]\nsamples = 1\ntemperature = 0.5\nlimit = 3\n'
-    )
-    with Stub() as stub:
-        assert query("--config", str(tmp_path / "c.toml"), stub=stub) == 0
-    assert stub.n == 6 and json.loads(stub.bodies[0])["temperature"] == 0.5
-
-
 def test_a_missing_picture_is_told_before_anything_is_sent(query, crystals, tmp_path, capsys):
     victim = next((crystals / "renders").iterdir())
     data = victim.read_bytes()
@@ -469,36 +328,3 @@ def test_progress_tells_rate_spend_and_time_left(crystals, tmp_path, capsys):
         r"24/24 replies \(100 %\), [\d.]+/s, [\d:]+ elapsed, 0 failed, 24 USD, \d+ at once",
         lines[-1],
     ) and any(" left, " in line for line in lines)
-
-
-@pytest.mark.parametrize("name", ["SIGUSR1", "SIGINT"])
-def test_a_signal_ends_a_run_in_good_order(crystals, tmp_path, name):
-    with Stub(latency_s=0.1) as stub:
-        command = [
-            sys.executable,
-            ROOT / "jobs" / "query_vlm.py",
-            crystals / "packed.h5",
-            "-o",
-            tmp_path / "a.h5",
-            "--arms",
-            "formula-only",
-            "--model",
-            "m",
-            "--base-url",
-            stub.url,
-            "--concurrency",
-            "2",
-            "--samples",
-            "40",
-            "--progress",
-            "none",
-        ]
-        job = subprocess.Popen(command, env=child_environment(), stderr=subprocess.PIPE, text=True)
-        while stub.n < 4 and job.poll() is None:
-            time.sleep(0.02)
-        os.kill(job.pid, getattr(signal, name))
-        told = job.communicate(timeout=60)[1]
-        assert (
-            job.returncode == 0 and "--resume goes on" in told and not (tmp_path / "a.h5").exists()
-        )
-        assert len(journal(tmp_path)) == stub.n == sum(stub.replied.values()) < 320

@@ -178,13 +178,13 @@ def test_silence_is_an_attempt_and_a_slow_answer_is_not_cut(tmp_path):
 
     respond = Stub.respond
     with Stub(latency_s=0.2) as stub:  # the whole takes longer than any silence may
-        tally, records = ask(
+        _, records = ask(
             stub.url, tmp_path, questions(14), workers=2, patience=Patience(read_s=1.0)
         )
         assert outcomes(records) == ["answered"] * 14
     with Stub() as stub:
         stub.respond = silent
-        tally, records = ask(
+        _, records = ask(
             stub.url,
             tmp_path,
             [Question("silent", "pixels", "p", "v1")],

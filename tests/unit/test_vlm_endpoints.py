@@ -4,10 +4,10 @@ import json
 from email.utils import formatdate
 
 import pytest
-from rc_hpc.core.vocabulary import Outcome
 from vlm_stub import FAULTS, chat, error
 
 from rc_hpc.core.errors import RcError
+from rc_hpc.core.vocabulary import Outcome
 from rc_hpc.vlm.endpoints import ANTHROPIC, OPENAI
 from rc_hpc.vlm.faults import Fault, Kind, wait_asked
 from rc_hpc.vlm.spend import Price, cost, reasoning_tokens, tokens_in, tokens_out

@@ -5,9 +5,9 @@ import json
 import os
 
 import pytest
-from rc_hpc.core.vocabulary import Outcome
 
 from rc_hpc.core.errors import RcError, UsageError
+from rc_hpc.core.vocabulary import Outcome
 from rc_hpc.vlm.journal import Journal, Records, read_journal, set_aside
 
 RUN = {"model": "m", "temperature": 0.7}
@@ -76,8 +76,14 @@ def test_earlier_work_needs_a_word(path):
     write(path, record("a"))
     with pytest.raises(UsageError, match="--resume"):
         write(path, record("b"))
-    with pytest.raises(RcError, match="temperature was 0.7 and is 0"):
+    with pytest.raises(RcError, match=r"temperature: was 0\.7, now 0"):
         write(path, identity={"model": "m", "temperature": 0}, resume=True)
+    write(path, record("b"), resume=True)
+    assert set(read_journal(path).places) == {"a", "b"}
+
+
+def test_replies_outlive_the_version_that_paid_for_them(path):
+    write(path, record("a"), identity={"rc_hpc": "0.1.0", **RUN})
     write(path, record("b"), resume=True)
     assert set(read_journal(path).places) == {"a", "b"}
 

@@ -1,8 +1,7 @@
-"""What is asked: keys, prompts, cells as text, atom lists in replies, and the inputs that they come from."""
+"""What is asked: keys, prompts, cells as text, atom lists in replies, and where they come from."""
 
 import json
 import re
-from argparse import Namespace
 
 import numpy as np
 import pytest
@@ -15,10 +14,11 @@ from rc_hpc.answers.scoring import Arm, Row, Sample, emitted
 from rc_hpc.answers.task import ARMS, SEVEN_SYSTEMS
 from rc_hpc.core.errors import RcError, UsageError
 from rc_hpc.core.vocabulary import Outcome
-from rc_hpc.vlm.inputs import open_inputs, read_records
+from rc_hpc.vlm.inputs import open_inputs
+from rc_hpc.vlm.options import SubjectOptions
 from rc_hpc.vlm.prompts import _texts, prompt
 from rc_hpc.vlm.questions import (
-    Picture,
+    PictureFile,
     Question,
     geometry_text,
     request_key,
@@ -26,13 +26,14 @@ from rc_hpc.vlm.questions import (
     scattered,
     wrapped,
 )
+from rc_hpc.vlm.records import read_records
 
 
 def test_keys_tell_apart_all_that_matters_and_nothing_else(tmp_path):
-    picture = Picture(tmp_path / "a.png", "ab" * 32, 10, 100)
+    picture = PictureFile(tmp_path / "a.png", "ab" * 32, 10, 100)
     base = Question("id", "pixels", "text", "v1", (picture,))
     parameters = {"model": "m", "temperature": 0.7}
-    other = Picture(tmp_path / "a.png", "cd" * 32, 10, 100)
+    other = PictureFile(tmp_path / "a.png", "cd" * 32, 10, 100)
     keys = [
         request_key(base, 0, parameters),
         request_key(base, 1, parameters),
@@ -51,7 +52,7 @@ def test_keys_tell_apart_all_that_matters_and_nothing_else(tmp_path):
     ]
     assert len(set(keys)) == len(keys)
     moved = Question(
-        "id", "pixels", "text", "v1", (Picture(tmp_path / "elsewhere.png", "ab" * 32, 10, 100),)
+        "id", "pixels", "text", "v1", (PictureFile(tmp_path / "elsewhere.png", "ab" * 32, 10, 100),)
     )
     assert request_key(moved, 0, dict(reversed(parameters.items()))) == keys[0]
 
@@ -81,16 +82,16 @@ def test_a_prefix_of_the_order_is_a_sample():
 
 def test_every_arm_has_a_prompt_that_ends_as_the_parser_wants():
     assert set(_texts("v1")) == {"version", *ARMS}
-    values = dict(
-        n_pictures="5",
-        views="",
-        outline="one cell",
-        cell="given",
-        geometry="G",
-        primitive="",
-        formula="NaCl",
-        legend="Na #112233",
-    )
+    values = {
+        "n_pictures": "5",
+        "views": "",
+        "outline": "one cell",
+        "cell": "given",
+        "geometry": "G",
+        "primitive": "",
+        "formula": "NaCl",
+        "legend": "Na #112233",
+    }
     for arm in ARMS:
         text = prompt(arm, **values)
         assert "$" not in text and text == text.strip()
@@ -198,7 +199,8 @@ def test_gates_and_readings_of_an_arm():
         Sample.read(SEVEN_SYSTEMS, Outcome.refused, "cubic"),
         Sample.read(SEVEN_SYSTEMS, Outcome.empty_by_length, ""),
     )
-    rows = tuple(Row(f"r{n}", "cubic", right) for n in range(38)) + (
+    rows = (
+        *(Row(f"r{n}", "cubic", right) for n in range(38)),
         Row("sly", "trigonal", sly),
         Row("lost", "cubic", lost),
     )
@@ -227,21 +229,12 @@ def test_gates_and_readings_of_an_arm():
     )
     loose = arm.predictions("last-mention")
     assert loose.predictions[-2].votes == {"cubic": 2, "hexagonal": 1} and loose.n_correct == 38
-    worse = Arm(
-        "pixels", "conventional", "m", 3, rows[-20:] + (Row("lost2", "cubic", lost),)
-    ).predictions("answer-line")
+    fewer = (*rows[-20:], Row("lost2", "cubic", lost))
+    worse = Arm("pixels", "conventional", "m", 3, fewer).predictions("answer-line")
     assert (
         not worse.scored
         and "unanswered structures" in worse.why_unscored() == worse.details["why_unscored"]
         and len(worse.predictions) == 21
-    )
-
-
-def args(source, **more):
-    return Namespace(
-        **dict.fromkeys(("structures", "ids", "limit", "pictures", "emitted", "cell", "image_root"))
-        | {"source": str(source), "truth": "stored", "prompt": "own"}
-        | more
     )
 
 
@@ -259,7 +252,7 @@ def test_a_question_of_its_own_is_used_where_it_fits(tmp_path):
         tmp_path / "shown.jsonl",
         ROW | {"question": "What do the renders show?", "images": ["a.png"]},
     )
-    inputs = open_inputs(args(shown), ["pixels", "question-only"])
+    inputs = open_inputs(SubjectOptions(shown), ["pixels", "question-only"])
     pixels, control = inputs.questions(["pixels", "question-only"])
     assert (pixels.prompt, pixels.prompt_version, pixels.pictures[0].n_pixels) == (
         "What do the renders show?",
@@ -268,39 +261,49 @@ def test_a_question_of_its_own_is_used_where_it_fits(tmp_path):
     )
     assert (control.prompt, control.pictures) == (pixels.prompt, ())
     assert (
-        open_inputs(args(shown, prompt="shipped"), ["pixels"])
+        open_inputs(SubjectOptions(shown, prompt="shipped"), ["pixels"])
         .questions(["pixels"])[0]
         .prompt_version
         == "v1"
     )
-    with pytest.raises(
-        UsageError, match="--structures"
-    ):  # that question is about pictures: no answer to it is one to coordinates
+    # that question is about pictures: no answer to it is one to coordinates
+    with pytest.raises(UsageError, match="--structures"):
         inputs.questions(["coordinates"])
 
     told = records(tmp_path / "told.jsonl", ROW | {"question": "a = 3, b = 3, c = 3", "images": []})
     with pytest.raises(UsageError, match="--cell stored"):
-        open_inputs(args(told), ["coordinates"])
+        open_inputs(SubjectOptions(told), ["coordinates"])
     assert (
-        open_inputs(args(told, cell="stored"), ["coordinates"]).questions(["coordinates"])[0].prompt
+        open_inputs(SubjectOptions(told, cell="stored"), ["coordinates"])
+        .questions(["coordinates"])[0]
+        .prompt
         == "a = 3, b = 3, c = 3"
     )
     with pytest.raises(RcError, match="no pictures"):
-        open_inputs(args(told), ["pixels"]).questions(["pixels"])
+        open_inputs(SubjectOptions(told), ["pixels"]).questions(["pixels"])
+    (tmp_path / "other.png").write_bytes((tmp_path / "a.png").read_bytes())
+    for name in ("../other.png", str(tmp_path / "other.png")):
+        records(tmp_path / "out.jsonl", ROW | {"images": [name]})
+        outside = SubjectOptions(tmp_path / "out.jsonl", image_root=tmp_path / "below")
+        with pytest.raises(RcError, match="nothing outside"):
+            open_inputs(outside, ["pixels"]).questions(["pixels"])
     shown.write_text(shown.read_text().replace("a.png", "gone.png"))
     with pytest.raises(RcError, match="--image-root"):
-        open_inputs(args(shown), ["pixels"]).questions(["pixels"])
+        open_inputs(SubjectOptions(shown), ["pixels"]).questions(["pixels"])
 
 
 @pytest.mark.parametrize(
     ("row", "word"),
     [
-        ({"material_id": "a"}, "line 2"),
+        ({"material_id": "b"}, "b: crystal_system is None"),
+        ({"crystal_system": "cubic"}, "line 2: has no material_id"),
+        (ROW | {"material_id": "b", "images": "a.png"}, "b: images is no list"),
+        (ROW | {"material_id": "b", "question": ["?"]}, "b: question is no text"),
         (ROW, "twice"),
         ({"material_id": "b", "crystal_system": "rhombohedral"}, "rhombohedral"),
-        ([1], "line 2"),
+        ([1], "crystal_system is None"),
     ],
 )
 def test_records_that_are_none(tmp_path, row, word):
     with pytest.raises(RcError, match=word):
-        read_records(records(tmp_path / "r.jsonl", ROW, row))
+        read_records(records(tmp_path / "r.jsonl", ROW, row), SEVEN_SYSTEMS)
