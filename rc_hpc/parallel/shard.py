@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import heapq
-import re
 
 import numpy as np
 
-from rc_hpc.core.errors import UsageError
-
-#: Towards the end of the rows a batch takes at most this part of the predicted cost that is left, and
-#: at least this part of the largest batch: the ranks end close together.
+#: Towards the end of the rows a batch takes at most this part of the predicted cost that is left,
+#: and at least this part of the largest batch: the ranks end close together.
 TAPER = 4
 
 
@@ -97,28 +94,6 @@ def shard_batches(costs: np.ndarray, i: int, n: int) -> np.ndarray:
         if shard == i:
             mine.append(batch)
     return np.array(mine, np.int64)
-
-
-def parse_shard(text: str) -> tuple[int, int]:
-    """Read ``i/N`` (shards counted from zero) as (i, N).
-
-    Raises
-    ------
-    UsageError
-        Not of that form, or not one of 0/N to N-1/N.
-    """
-    found = re.fullmatch(r"\s*(\d+)\s*/\s*(\d+)\s*", text, re.ASCII)
-    if found is None:
-        raise UsageError(f"--shard {text!r}: write it as i/N, such as 0/8 for the first of eight")
-    i, n = int(found[1]), int(found[2])
-    if n == 0:
-        raise UsageError(f"--shard {text}: there must be at least one shard, such as 0/1")
-    if i >= n:
-        raise UsageError(
-            f"--shard {text}: shards count from zero, 0/{n} to {n - 1}/{n} "
-            f"(in a SLURM array: --array=0-{n - 1})"
-        )
-    return i, n
 
 
 def _checked(costs) -> np.ndarray:

@@ -72,7 +72,8 @@ def place(environ: Mapping[str, str] = os.environ) -> Place:
         )
     if any(int(environ.get(name) or 1) > 1 for name in _MPI_SIZES):
         raise UsageError(
-            "an MPI launcher started several processes, each of which would train alone: start them with srun, or with torchrun --nproc-per-node N"
+            "an MPI launcher started several processes, each of which would train alone: "
+            "start them with srun, or with torchrun --nproc-per-node N"
         )
     return Place()
 
@@ -110,13 +111,14 @@ def choose_device(asked: str, where: Place):
             f"built for CUDA {torch.version.cuda}" if torch.version.cuda else "built without CUDA"
         )
         raise UsageError(
-            f"--device cuda: torch {torch.__version__} ({built}) sees no GPU. On a cluster ask for one (--gpus-per-task=1) and look at nvidia-smi; "
-            "to train on the CPU say --device cpu"
+            f"--device cuda: torch {torch.__version__} ({built}) sees no GPU. On a cluster ask for "
+            "one (--gpus-per-task=1) and look at nvidia-smi; to train on the CPU say --device cpu"
         )
     devices = torch.cuda.device_count()
     if where.local >= devices > 1:
         raise UsageError(
-            f"rank {where.rank} is number {where.local} on its node, which shows {devices} GPUs: start at most one process for each"
+            f"rank {where.rank} is number {where.local} on its node, which shows {devices} GPUs: "
+            "start at most one process for each"
         )
     device = torch.device("cuda", where.local % devices)
     torch.cuda.set_device(device)
@@ -161,9 +163,12 @@ class Ranks:
                     else dist.group.WORLD
                 )
             except (RuntimeError, ValueError) as error:
+                why = str(error).splitlines()[0]
                 raise RcError(
-                    f"rank {where.rank} of {where.world} cannot join the others at {where.address}:{where.port} ({str(error).splitlines()[0]}): "
-                    "set MASTER_ADDR to a name or address of the first node that all nodes reach, MASTER_PORT to a free port, and GLOO_SOCKET_IFNAME or NCCL_SOCKET_IFNAME to the network"
+                    f"rank {where.rank} of {where.world} cannot join the others at "
+                    f"{where.address}:{where.port} ({why}): set MASTER_ADDR to a name or address "
+                    "of the first node that all nodes reach, MASTER_PORT to a free port, and "
+                    "GLOO_SOCKET_IFNAME or NCCL_SOCKET_IFNAME to the network"
                 ) from error
         return self
 
@@ -199,7 +204,10 @@ class Ranks:
         self.gather(None)
 
     def prepare(self, network):
-        """The network on this rank's device; on several GPUs batch statistics are those of all ranks."""
+        """The network on this rank's device.
+
+        On several GPUs batch statistics are those of all ranks.
+        """
         import torch
 
         if self.world > 1 and self._device.type == "cuda":  # torch has it for GPUs only

@@ -8,7 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rc_hpc.core.errors import Exit, UsageError
-from rc_hpc.parallel.shard import TAPER, batch_costs, make_batches, parse_shard, shard_batches
+from rc_hpc.engine.options import parse_shard
+from rc_hpc.parallel.shard import TAPER, batch_costs, make_batches, shard_batches
 
 cost_lists = st.lists(st.floats(0, 1e6) | st.integers(0, 3).map(float), max_size=60)
 
