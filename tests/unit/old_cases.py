@@ -10,6 +10,39 @@ ARCHIVE = Path(__file__).parents[1] / "fixtures" / "v0_1_0" / "results.tar.xz"
 SWEEPS = ("frontier", "noise", "occlusion", "design")
 ROWED = ("packed", "census", *SWEEPS, "renders")
 KINDS = (*ROWED, "pixels", "training", "answers")
+#: Inputs of the commands that made them.
+INPUTS = {
+    "ids": "A_cP1_221_a\nAB_tP2_123_a_d\nA_mC4_12_i\nA_cF4_225_a\nbroken\n",
+    "held": "A_cF4_225_a\nA_mC4_12_i\n",
+    "broken.json": '{"broken": {"cif": "data_broken"}}',
+    "axes.toml": """\
+[[camera]]
+name = "a"
+direction = [1.0, 0.0, 0.0]
+[[camera]]
+name = "b"
+direction = [0.0, 1.0, 0.0]
+[[camera]]
+name = "c"
+direction = [0.0, 0.0, 1.0]
+""",
+}
+#: Command and arguments, the output aside, of each kind.
+COMMANDS = {
+    "packed": ("pack", "prototypes broken.json --ids ids"),
+    "census": ("census", "packed.h5 --protocol axes.toml --delta 0.15"),
+    "frontier": ("sweep", "frontier packed.h5 --protocol axes.toml --deltas 0.01,0.15"),
+    "noise": ("sweep", "noise packed.h5 --protocols axes.toml,frozen --seeds 2 --sigmas 0,0.1"),
+    "occlusion": ("sweep", "occlusion packed.h5 --protocol axes.toml --verify strict,excused"),
+    "design": (
+        "sweep",
+        "design packed.h5 --starts 4 --held-out held --sample 2 --training 2 --views 3 --seeds 1 "
+        "--sigmas 0,0.2 --beside frozen",
+    ),
+    "renders": ("render", "packed.h5 --protocol axes.toml --size 48"),
+    "pixels": ("pixels", "renders.h5 --size 32"),
+}
+#: Rows of all but the pictures, in their order.
 IDS = ["AB_tP2_123_a_d", "A_cF4_225_a", "A_cP1_221_a", "A_mC4_12_i", "broken"]
 
 
