@@ -16,7 +16,6 @@ import warnings
 from collections.abc import Callable, Mapping
 
 from rc_hpc.core.errors import Exit, RcError
-from rc_hpc.parallel.signals import INTERRUPTED
 
 # SLURM_NTASKS is not among them: a batch script has it too, and a plain python there is one task.
 SIZE_VARIABLES = ("SLURM_STEP_NUM_TASKS", "OMPI_COMM_WORLD_SIZE", "PMI_SIZE")
@@ -258,7 +257,7 @@ def run_guarded(main: Callable[..., int | None], *args) -> int:
     except RcError as error:
         return _fail(f"error: {error}", int(error.code))
     except KeyboardInterrupt:
-        return _fail("interrupted", INTERRUPTED)
+        return _fail("interrupted", int(Exit.INTERRUPTED))
     except BaseException as error:  # whatever it is, the others must not wait
         text = "".join(traceback.format_exception_only(error)).strip()
         return _fail(f"failed: {text}\n{traceback.format_exc()}", int(Exit.FATAL))

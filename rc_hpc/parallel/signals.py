@@ -5,8 +5,8 @@ from __future__ import annotations
 import signal
 from typing import Self
 
-#: Exit code of what was interrupted from the keyboard, as shells have it.
-INTERRUPTED = 128 + int(signal.SIGINT)
+from rc_hpc.core.errors import Exit
+
 STOP_SIGNALS = (signal.SIGUSR1, signal.SIGTERM, signal.SIGINT)
 
 
@@ -34,10 +34,10 @@ class StopSignal:
     def exit_code(self) -> int:
         """Exit code of a run that it stopped in good order.
 
-        `INTERRUPTED` where INT came first. TERM and USR1 are for batch jobs: 0, since srun would
+        130 where INT came first. TERM and USR1 are for batch jobs: 0, since srun would
         end the other ranks at the first one that leaves with anything else.
         """
-        return INTERRUPTED if self.name == signal.SIGINT.name else 0
+        return Exit.INTERRUPTED if self.name == signal.SIGINT.name else Exit.CLEAN
 
     def _note(self, number, _frame) -> None:
         if number == signal.SIGINT:

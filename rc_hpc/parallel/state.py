@@ -34,7 +34,6 @@ from typing import Any, Self
 
 from rc_hpc.core.errors import Exit, RcError, UsageError
 from rc_hpc.core.files import disk_errors, parts_folder, write_whole
-from rc_hpc.parallel.signals import INTERRUPTED
 
 #: Version of the file's fields.
 VERSION = 1
@@ -190,7 +189,7 @@ def exit_code_of(error: BaseException) -> int:
     if isinstance(error, RcError):
         return int(error.code)
     if isinstance(error, KeyboardInterrupt):
-        return INTERRUPTED
+        return int(Exit.INTERRUPTED)
     if isinstance(error, SystemExit) and isinstance(error.code, int):
         return error.code
     return int(Exit.FATAL)
