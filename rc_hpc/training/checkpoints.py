@@ -10,7 +10,8 @@ from pathlib import Path
 from rc_hpc.core.errors import RcError, UsageError
 from rc_hpc.core.files import clean_leftovers, disk_errors, write_whole
 from rc_hpc.engine.options import CodedWorkOptions
-from rc_hpc.store.parts import ACCEPTED, RECORD, accepted, check_conditions, code_fingerprint
+from rc_hpc.store.conditions import accepted, check_conditions, code_fingerprint
+from rc_hpc.store.parts import ACCEPTED, RECORD
 
 
 def prepare_folder(folder: Path, work: CodedWorkOptions, identity: dict) -> dict:

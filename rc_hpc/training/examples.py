@@ -1,4 +1,4 @@
-"""From pixels to batches: which pictures a step sees, and in which order, follow from seed and step alone."""
+"""From pixels to batches: what a step sees, and in which order, follows from seed and step alone."""
 
 from __future__ import annotations
 

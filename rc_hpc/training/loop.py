@@ -1,4 +1,7 @@
-"""The training of one network: steps, hold-out, checkpoints; a step's random numbers follow from seed and step."""
+"""The training of one network: steps, hold-out, checkpoints.
+
+A step's random numbers follow from seed and step.
+"""
 
 from __future__ import annotations
 
@@ -203,7 +206,8 @@ class _Training:
         from torch.nn import functional
 
         ranks, device = self.control.ranks, self.control.device
-        # Dropout and augmentation depend on nothing that came before, so that a resumed run needs no generator's state.
+        # Dropout and augmentation depend on nothing that came before, so that a resumed run needs
+        # no generator's state.
         torch.manual_seed((self.seed << 40) + (self.step << 12) + ranks.rank)
         for group in self.optimizer.param_groups:
             group["lr"] = self.recipe.learning_rate * _cosine(self.step, self.steps)
@@ -212,7 +216,8 @@ class _Training:
             logits = self.wrapped(_augmented(_input(pictures, device), self.recipe.augment))
             summed = functional.cross_entropy(logits.float(), wanted, reduction="sum")
         self.optimizer.zero_grad(set_to_none=True)
-        # The ranks' gradients are averaged: this makes it the mean over the batch, whatever the shares.
+        # The ranks' gradients are averaged: this makes it the mean over the batch, whatever the
+        # shares.
         self.scaler.scale(summed * (ranks.world / n)).backward()
         self.scaler.step(self.optimizer)
         self.scaler.update()
@@ -248,7 +253,10 @@ class _Training:
 
     def _line(self, epoch: int) -> str:
         loss, accuracy, _, _, held = self.epochs[epoch]
-        text = f"seed {self.seed}, epoch {epoch + 1} of {self.recipe.epochs}: training loss {loss:.4f}, pictures right {accuracy:.4f}"
+        text = (
+            f"seed {self.seed}, epoch {epoch + 1} of {self.recipe.epochs}: "
+            f"training loss {loss:.4f}, pictures right {accuracy:.4f}"
+        )
         return text if math.isnan(held) else f"{text}, held-out structures right {held:.4f}"
 
     def _sizes(self) -> np.ndarray:
@@ -298,7 +306,10 @@ def _autocast(recipe: Recipe, device):
 
 
 def _input(pictures: np.ndarray, device):
-    """Pictures (k, s, s, 3) uint8 as a network takes them: (k, 3, s, s), ImageNet's statistics. Bytes go to the device."""
+    """Pictures (k, s, s, 3) uint8 as a network takes them: (k, 3, s, s), ImageNet's statistics.
+
+    Bytes go to the device.
+    """
     import torch
 
     mean, std = _statistics(device)
@@ -314,7 +325,7 @@ def _sent(block, device):
 
 @lru_cache(maxsize=1)
 def _statistics(device):
-    """ImageNet's channel means and deviations: sending them anew would make each step wait for the device."""
+    """ImageNet's channel means and deviations, sent once: each step would wait for the device."""
     import torch
 
     return torch.tensor(MEAN, device=device), torch.tensor(STD, device=device)

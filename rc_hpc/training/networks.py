@@ -27,7 +27,7 @@ _FOREIGN = (
 
 
 def resolve(model: str) -> tuple[str, str]:
-    """Library and name there: `ALIASES`, ``torchvision:NAME``, ``timm:NAME``; any other name is timm's."""
+    """Library and name there: `ALIASES`, ``torchvision:NAME``, ``timm:NAME``; others are timm's."""
     library, colon, name = model.partition(":")
     if not colon:
         return ALIASES.get(model, ("timm", model))
@@ -83,7 +83,8 @@ def libraries():
         ) from error
     except RuntimeError as error:  # "operator torchvision::nms does not exist"
         raise RcError(
-            f"torch and torchvision do not fit together ({error}): install a pair that was built together, such as pip install 'rc_hpc[train]' gives"
+            f"torch and torchvision do not fit together ({error}): install a pair that was built "
+            "together, such as pip install 'rc_hpc[train]' gives"
         ) from error
     return torch, torchvision, timm
 
@@ -129,7 +130,8 @@ def _timm(name: str, n_classes: int, size: int, weights: str):
     if not timm.is_model(name):
         near = ", ".join(timm.list_models(f"*{name.split('.', maxsplit=1)[0][:8]}*")[:5])
         raise UsageError(
-            f"--model: timm has no {name!r}{'; near it are ' + near if near else ''}: timm.list_models() names all"
+            f"--model: timm has no {name!r}{'; near it are ' + near if near else ''}: "
+            "timm.list_models() names all"
         )
     more = {}
     if weights == "hub":
@@ -164,7 +166,10 @@ def _timm(name: str, n_classes: int, size: int, weights: str):
 
 
 def _check_loaded(network, create, weights: str) -> None:
-    """timm leaves tensors that a file lacks at random without an error: those differ from one network to the next."""
+    """Refuse weights that lack tensors.
+
+    timm leaves those at random without an error: they differ from one network to the next.
+    """
     import torch
 
     with torch.random.fork_rng(devices=[]):
@@ -183,7 +188,8 @@ def _check_loaded(network, create, weights: str) -> None:
     ]
     if lost:
         raise RcError(
-            f"--weights: {weights.removeprefix('file:')} lacks {len(lost)} tensors of the model ({', '.join(lost[:2])}): is it of another model?"
+            f"--weights: {weights.removeprefix('file:')} lacks {len(lost)} tensors of the model "
+            f"({', '.join(lost[:2])}): is it of another model?"
         )
 
 
@@ -193,7 +199,8 @@ def _torchvision(name: str, n_classes: int, size: int, weights: str):
 
     if name not in torchvision.models.list_models(torchvision.models):
         raise UsageError(
-            f"--model: torchvision has no classifier {name!r}: torchvision.models.list_models() names all"
+            f"--model: torchvision has no classifier {name!r}: torchvision.models.list_models() "
+            "names all"
         )
     cure = _hub_cure(f"torchvision.models.get_model({name!r}, weights='DEFAULT')", "TORCH_HOME", "")
     try:
@@ -248,7 +255,8 @@ def _load(network, path: str) -> None:
     lost = [name for name in missing if not name.startswith(f"{head}.")]
     if lost or unexpected:
         raise RcError(
-            f"--weights: {path} does not fit: {len(lost)} tensors are missing ({', '.join(lost[:2])}), {len(unexpected)} are not known: is it of another model?"
+            f"--weights: {path} does not fit: {len(lost)} tensors are missing "
+            f"({', '.join(lost[:2])}), {len(unexpected)} are not known: is it of another model?"
         )
 
 
@@ -257,15 +265,17 @@ def _check_cached(path: Path) -> None:
     wanted = path.stem.rpartition("-")[2]
     if path.is_file() and not hashlib.sha256(path.read_bytes()).hexdigest().startswith(wanted):
         raise RcError(
-            f"--weights hub: {path} is damaged: its SHA-256 does not begin with {wanted}; remove it and fetch it again"
+            f"--weights hub: {path} is damaged: its SHA-256 does not begin with {wanted}; remove "
+            "it and fetch it again"
         )
 
 
 def _hub_cure(call: str, variable: str, more: str) -> str:
     library = call.partition(".")[0]
     return (
-        f'where there is a network run python -c "import {library}; {call}" once, with {variable} on a disk that the '
-        f"compute nodes see{more}; or take --weights file:PATH, or --weights random"
+        f'where there is a network run python -c "import {library}; {call}" once, with '
+        f"{variable} on a disk that the compute nodes see{more}; or take --weights file:PATH, or "
+        "--weights random"
     )
 
 
@@ -275,10 +285,12 @@ def _unfit(error: Exception, name: str, weights: str, cure: str) -> RcError:
     if weights == "hub":
         network = isinstance(error, (urllib.error.URLError, OSError))
         return RcError(
-            f"--weights hub: the weights of {name} cannot be {'fetched' if network else 'had'} ({text}): {cure}"
+            f"--weights hub: the weights of {name} cannot be {'fetched' if network else 'had'} "
+            f"({text}): {cure}"
         )
     if weights == "random":
         return RcError(f"--model: {name} cannot be made ({text})")
     return RcError(
-        f"--weights: {weights.removeprefix('file:')} cannot be loaded into {name} ({text}): it must hold that model's tensors, and be a plain state dictionary"
+        f"--weights: {weights.removeprefix('file:')} cannot be loaded into {name} ({text}): it "
+        "must hold that model's tensors, and be a plain state dictionary"
     )

@@ -25,9 +25,9 @@ from rc_hpc.parallel.progress import Progress
 from rc_hpc.parallel.state import RunState
 from rc_hpc.store.arrays import mapped, new_arrays, read_arrays
 from rc_hpc.store.attributes import package_versions
+from rc_hpc.store.conditions import accepted, check_conditions
 from rc_hpc.store.content import input_hash
 from rc_hpc.store.outputs import check_not_read, check_output
-from rc_hpc.store.parts import accepted, check_conditions
 from rc_hpc.training.examples import Examples
 from rc_hpc.training.options import PixelOptions
 

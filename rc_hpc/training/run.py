@@ -20,8 +20,8 @@ from rc_hpc.parallel.state import RunState
 from rc_hpc.parallel.torch_ranks import Ranks
 from rc_hpc.store.arrays import read_arrays
 from rc_hpc.store.claim import Claim
+from rc_hpc.store.conditions import accepted, check_conditions
 from rc_hpc.store.outputs import check_not_read, check_output
-from rc_hpc.store.parts import accepted, check_conditions
 from rc_hpc.training import checkpoints
 from rc_hpc.training.options import TrainingOptions
 from rc_hpc.training.pixel_files import Pictures, read_pictures

@@ -1,4 +1,4 @@
-"""Scores of a pixel network from its logits: two ways to join the views, confusions, calibration."""
+"""Scores of a pixel network from its logits: views joined in two ways, confusions, calibration."""
 
 from __future__ import annotations
 

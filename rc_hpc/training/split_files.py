@@ -1,7 +1,7 @@
 """Splits as files: a folder with ``train.jsonl`` and ``eval.jsonl``, as released and as built here.
 
-A line is a JSON object with ``material_id`` and ``crystal_system``, and where known ``elements`` and
-``formula``; other keys are left alone. ``split_meta.json`` names the reserved elements.
+A line is a JSON object with ``material_id`` and ``crystal_system``, and where known ``elements``
+and ``formula``; other keys are left alone. ``split_meta.json`` names the reserved elements.
 """
 
 from __future__ import annotations
@@ -84,7 +84,8 @@ def read_part(path: Path) -> Part:
             or row.get("crystal_system") not in CRYSTAL_SYSTEMS
         ):
             raise RcError(
-                f"{path}, line {number}: needs material_id and crystal_system, one of {', '.join(CRYSTAL_SYSTEMS)}"
+                f"{path}, line {number}: needs material_id and crystal_system, one of "
+                f"{', '.join(CRYSTAL_SYSTEMS)}"
             )
         if row["material_id"] in seen:
             raise RcError(
@@ -115,7 +116,8 @@ def read_split(folder: Path) -> Split:
     train, evaluation = read_part(folder / TRAIN), read_part(folder / EVAL)
     if both := sorted(set(train.ids) & set(evaluation.ids)):
         raise RcError(
-            f"{folder}: {len(both)} structures are in {TRAIN} and in {EVAL}: {', '.join(both[:5])}: build the split again"
+            f"{folder}: {len(both)} structures are in {TRAIN} and in {EVAL}: "
+            f"{', '.join(both[:5])}: build the split again"
         )
     reserved = ()
     if (folder / META).is_file():
@@ -127,13 +129,14 @@ def read_split(folder: Path) -> Split:
         for part in (train, evaluation):
             if hashes.get(part.path.name, part.sha256) != part.sha256:
                 raise RcError(
-                    f"{part.path}: changed since the split was built: its SHA-256 is not that of {META}; build it again"
+                    f"{part.path}: changed since the split was built: its SHA-256 is not that of "
+                    f"{META}; build it again"
                 )
     return Split(train, evaluation, reserved)
 
 
 def write_split(folder: Path, train: list[dict], evaluation: list[dict], meta: dict) -> dict:
-    """Write both sides, their id lists and `meta`, with the hash of each file; returns the meta data.
+    """Write both sides, their id lists and `meta` with the hash of each file; returns the latter.
 
     The meta data come last, so that a folder with them is whole.
     """

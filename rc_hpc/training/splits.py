@@ -1,7 +1,8 @@
-"""Splits by composition: reserved elements occur in evaluation structures only; draws that do not drift.
+"""Splits by composition: reserved elements occur in evaluation structures only.
 
-Which structures are taken follows from a keyed hash of each id, not from the order or the number of the others: a
-database that has grown gives the same draw but for what its new structures displace.
+Draws do not drift: which structures are taken follows from a keyed hash of each id, not from the
+order or the number of the others. A database that has grown gives the same draw but for what its
+new structures displace.
 """
 
 from __future__ import annotations
@@ -58,7 +59,7 @@ class Caps:
 
 @lru_cache(maxsize=1 << 16)
 def reduced(formula: str) -> str:
-    """The formula reduced and with its elements in one order, so that two spellings are one text."""
+    """The formula reduced, its elements in one order, so that two spellings are one text."""
     from pymatgen.core import Composition
 
     try:
@@ -92,9 +93,9 @@ def build(
 ) -> tuple[list[Candidate], list[Candidate]]:
     """Training and evaluation structures.
 
-    A structure with a reserved element can only be evaluated, one without only be trained on; what was
-    used before (`prior`), by id or formula, is left out. Each side is drawn system by system, and sorted
-    by system and draw.
+    A structure with a reserved element can only be evaluated, one without only be trained on; what
+    was used before (`prior`), by id or formula, is left out. Each side is drawn system by system,
+    and sorted by system and draw.
     """
     sides: dict[bool, list[Candidate]] = {False: [], True: []}
     wanted, limits = set(reserved), {False: caps.train, True: caps.evaluation}

@@ -58,7 +58,10 @@ class Patience:
 
 
 class Encoder:
-    """Pictures as parts of a message, made once for each structure, in a thread, and kept while they are likely to be used."""
+    """Pictures as parts of a message.
+
+    They are made once for each structure, in a thread, and kept while they are likely to be used.
+    """
 
     def __init__(self, endpoint: Endpoint, keep: int):
         self._endpoint, self._keep = endpoint, keep
@@ -85,12 +88,14 @@ class Encoder:
                 data = picture.path.read_bytes()
                 if sha256(data).hexdigest() != picture.sha256:
                     raise RcError(
-                        "its SHA-256 has changed: draw the pictures again (python -m rc_hpc.render), or name the right ones"
+                        "its SHA-256 has changed: draw the pictures again (python -m "
+                        "rc_hpc.render), or name the right ones"
                     )
                 parts.append(self._endpoint.picture(data))
             except OSError as error:
                 raise RcError(
-                    f"{picture.path}: cannot be read ({error.strerror}): draw the pictures again, or name the right ones"
+                    f"{picture.path}: cannot be read ({error.strerror}): draw the pictures again, "
+                    "or name the right ones"
                 ) from error
             except RcError as error:
                 raise RcError(f"{picture.path}: {error}") from error
@@ -219,7 +224,8 @@ class Client:
                 )
                 raise Fault(
                     Kind.RUN,
-                    f"the endpoint asks to wait until {until} ({failed.message}): go on after that with --resume, or set --max-wait higher",
+                    f"the endpoint asks to wait until {until} ({failed.message}): go on after "
+                    "that with --resume, or set --max-wait higher",
                     failed.status,
                 )
             if number < self.patience.attempts:
@@ -310,7 +316,8 @@ class Client:
 def proxy_of(url: str) -> str | None:
     """The proxy that the environment names for an address; none for this very machine.
 
-    As aiohttp's `trust_env`, without its look into ~/.netrc, whose entries would take the place of the key.
+    As aiohttp's `trust_env`, without its look into ~/.netrc, whose entries would take the place of
+    the key.
     """
     found = urlsplit(url)
     host = found.hostname or ""

@@ -1,4 +1,4 @@
-"""Whom to ask: the address, the key and the fields of every request, from options and environment."""
+"""Whom to ask: address, key and the fields of every request, from options and environment."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The two dialects: chat completions as OpenAI began them and many servers speak, and Anthropic's messages."""
+"""The two dialects: chat completions, as many servers speak them, and Anthropic's messages."""
 
 from __future__ import annotations
 
@@ -98,7 +98,7 @@ class Endpoint:
         return common | ({"Authorization": f"Bearer {key}"} if key else {})
 
     def reasoning(self, setting) -> dict:
-        """Parameters of a reasoning setting: a word is an effort, an object goes through as it is."""
+        """Parameters of a reasoning setting: a word is an effort, an object goes through."""
         if self.name == "anthropic":
             return {"thinking": setting if isinstance(setting, dict) else {"type": setting}}
         return (
@@ -119,7 +119,8 @@ class Endpoint:
         text = base64.b64encode(data)
         if self.image_limit is not None and len(text) > self.image_limit:
             raise RcError(
-                f"{len(text)} bytes as base64, and this endpoint takes {self.image_limit}: draw it smaller (--size)"
+                f"{len(text)} bytes as base64, and this endpoint takes {self.image_limit}: draw "
+                "it smaller (--size)"
             )
         if self.name == "anthropic":
             return b'{"type":"image","source":{"type":"base64","media_type":"%s","data":"%s"}}' % (
@@ -196,7 +197,10 @@ def is_loopback(host: str | None) -> bool:
 
 
 def _hidden(error, headers: Mapping[str, str], now: float) -> Fault:
-    """The fault of an error body that came with status 200: its own code counts; without one it may pass."""
+    """The fault of an error body that came with status 200.
+
+    Its own code counts; without one it may pass.
+    """
     code = error.get("code", error.get("status")) if isinstance(error, dict) else None
     if isinstance(code, str) and code.isdigit():
         code = int(code)
@@ -287,7 +291,8 @@ def _judged(
         if word in _LENGTH or thought:
             outcome, message = (
                 Outcome.empty_by_length,
-                "the tokens ran out before any visible text: raise --max-tokens or lower the reasoning",
+                "the tokens ran out before any visible text: raise --max-tokens or lower the "
+                "reasoning",
             )
         elif text is None:
             outcome, message = Outcome.refused, "a null content, without a reason"

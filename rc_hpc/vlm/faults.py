@@ -47,7 +47,8 @@ _PASSING = {408, 409, 425}
 _CROWDED = {429, 503, 529}
 #: An account without means: waiting does not help.
 _BILLING = re.compile(
-    r"insufficient[_ ]quota|billing|credit balance|payment required|insufficient (?:credits|funds|balance)|quota.{0,20}exhausted",
+    r"insufficient[_ ]quota|billing|credit balance|payment required"
+    r"|insufficient (?:credits|funds|balance)|quota.{0,20}exhausted",
     re.IGNORECASE,
 )
 _POLICY = re.compile(
@@ -77,7 +78,8 @@ def fault_of(status: int, headers: Mapping[str, str], body: str, now: float) -> 
     if status == 402 or (status in (400, 403, 429) and _BILLING.search(f"{code} {message}")):
         return Fault(
             Kind.RUN,
-            f"the account has no quota or credit left ({told}); top it up, then go on with --resume",
+            f"the account has no quota or credit left ({told}); top it up, then go on with "
+            "--resume",
             status,
         )
     if status in _CROWDED:
@@ -89,19 +91,22 @@ def fault_of(status: int, headers: Mapping[str, str], body: str, now: float) -> 
     if status in (401, 403, 407):
         return Fault(
             Kind.RUN,
-            f"the endpoint does not let us in ({told}); check the key in the variable that --api-key-env names",
+            f"the endpoint does not let us in ({told}); check the key in the variable that "
+            "--api-key-env names",
             status,
         )
     if status in (404, 405):
         return Fault(
             Kind.RUN,
-            f"no such endpoint or model ({told}); check --base-url (it often ends in /v1) and --model",
+            f"no such endpoint or model ({told}); check --base-url (it often ends in /v1) and "
+            "--model",
             status,
         )
     if 300 <= status < 400:
         return Fault(
             Kind.RUN,
-            f"the endpoint moved ({status} to {headers.get('location', 'nowhere')}); give that as --base-url",
+            f"the endpoint moved ({status} to {headers.get('location', 'nowhere')}); give that as "
+            "--base-url",
             status,
         )
     return Fault(Kind.REQUEST, told, status)
@@ -127,7 +132,8 @@ def error_text(body: str) -> tuple[str, str]:
 def wait_asked(headers: Mapping[str, str], now: float) -> float | None:
     """Pause that an answer asks for, s: Retry-After before the times at which limits are reset.
 
-    Of those, the longest whose own limit is used up; where no limit says what remains, the shortest.
+    Of those, the longest whose own limit is used up; where no limit says what remains, the
+    shortest.
     """
     if (wait := _number(headers.get("retry-after-ms"))) is not None:
         return max(0.0, wait / 1000)
@@ -154,7 +160,7 @@ def wait_asked(headers: Mapping[str, str], now: float) -> float | None:
 
 
 def _until(text: str, now: float) -> float | None:
-    """Seconds from now until a reset: a duration ("6m0s"), seconds, an epoch in s or ms, or a date."""
+    """Seconds until a reset: a duration ("6m0s"), seconds, an epoch in s or ms, or a date."""
     if (number := _number(text)) is not None:
         if number > 1e11:
             number /= 1000

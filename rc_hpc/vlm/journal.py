@@ -1,9 +1,9 @@
-"""The journal: every reply on disk before it counts, one JSON line each, and read again by a later run.
+"""The journal: every reply on disk before it counts, and read again by a later run.
 
-Lines are: ``{"run": ...}`` when a run begins, ``{"sent": key}`` when a request goes out, ``{"back": key}``
-when it is put off between two attempts, and the record of a request with its ``key`` when its answer, or
-its failure, is there. A request that went out and has neither was in flight when its run died: it is asked
-again, and may have been billed.
+Lines are JSON: ``{"run": ...}`` when a run begins, ``{"sent": key}`` when a request goes out,
+``{"back": key}`` when it is put off between two attempts, and the record of a request with its
+``key`` when its answer, or its failure, is there. A request that went out and has neither was in
+flight when its run died: it is asked again, and may have been billed.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from rc_hpc.core.errors import RcError, UsageError
 from rc_hpc.core.files import sync_folder
 from rc_hpc.core.lock import FileLock
 from rc_hpc.core.vocabulary import Outcome
-from rc_hpc.store.parts import check_conditions
+from rc_hpc.store.conditions import check_conditions
 
 log = logging.getLogger("rc_hpc")
 
@@ -71,7 +71,8 @@ def read_journal(path: Path) -> Contents:
                     torn = torn or number
                 elif torn:
                     raise RcError(
-                        f"{path}: line {torn} is damaged and whole lines follow it: restore the file, or remove that line"
+                        f"{path}: line {torn} is damaged and whole lines follow it: restore the "
+                        "file, or remove that line"
                     )
                 else:
                     _enter(found, entry, place)
@@ -147,7 +148,8 @@ class Journal:
         size = os.fstat(self._file).st_size
         if found.places and not resume:
             raise UsageError(
-                f"{self.path} holds {len(found.places)} replies: --resume goes on with them, --overwrite sets them aside and starts anew"
+                f"{self.path} holds {len(found.places)} replies: --resume goes on with them, "
+                "--overwrite sets them aside and starts anew"
             )
         if found.identity is not None:
             # Replies that 0.1.0 has paid for: their keys hold all that they depend on.
@@ -171,7 +173,8 @@ class Journal:
     def sent(self, key: str, back: bool = False) -> None:
         """Note that a request goes out, or that it is put off with no attempt in flight.
 
-        Written at once, so that a killed run leaves it, but not waited for: a power loss may take it.
+        Written at once, so that a killed run leaves it, but not waited for: a power loss may take
+        it.
         """
         try:
             os.write(self._file, json.dumps({"back" if back else "sent": key}).encode() + b"\n")
@@ -200,7 +203,8 @@ class Journal:
 
     def _refused(self, error: OSError) -> RcError:
         return RcError(
-            f"{self.path}: cannot be written ({error.strerror}): free space there, then go on with --resume"
+            f"{self.path}: cannot be written ({error.strerror}): free space there, then go on "
+            "with --resume"
         )
 
     async def _drain(self) -> None:

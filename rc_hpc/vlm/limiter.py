@@ -1,4 +1,4 @@
-"""How much may be asked at once: concurrency that follows what the endpoint bears, and budgets per minute."""
+"""How much may be asked at once: concurrency that the endpoint bears, and budgets per minute."""
 
 from __future__ import annotations
 
@@ -24,7 +24,10 @@ class Budget:
         self._free = float("-inf")  # when all that is booked has passed
 
     def take(self, units: float = 1.0) -> float:
-        """Book units; returns the seconds to wait before they may be used. About one second's worth may go at once."""
+        """Book units; returns the seconds to wait before they may be used.
+
+        About one second's worth may go at once.
+        """
         if self._rate is None:
             return 0.0
         now = self._clock()
@@ -39,7 +42,10 @@ class Budget:
 
 
 class Limiter:
-    """Slots for attempts: doubled each round until the endpoint first complains, cut then, grown by one a round after.
+    """Slots for attempts.
+
+    They are doubled each round until the endpoint first complains, cut then, and grow by one a
+    round after.
 
     Parameters
     ----------
@@ -81,7 +87,9 @@ class Limiter:
         self._free = asyncio.Condition()
 
     async def enter(self, tokens: float, sleep: Callable) -> float:
-        """Wait for a slot, for the end of any pause and for the budgets; returns the time at which it was given.
+        """Wait for a slot, for the end of any pause and for the budgets.
+
+        Returns the time at which it was given.
 
         Parameters
         ----------
@@ -117,7 +125,8 @@ class Limiter:
     def complained(self, started: float, wait_s: float | None) -> None:
         """The endpoint said "too much" to an attempt given its slot at `started`.
 
-        Attempts of one round complain together: only those given their slot after the last cut cut again.
+        Attempts of one round complain together: only those given their slot after the last cut
+        cut again.
         With `wait_s` nothing is sent for so long.
         """
         self._growing = False

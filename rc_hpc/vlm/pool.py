@@ -1,4 +1,4 @@
-"""The run: a bounded pool of workers over a queue of requests, until all are answered or something ends it."""
+"""The run: a bounded pool of workers over a queue of requests, until something ends it."""
 
 from __future__ import annotations
 
@@ -179,9 +179,11 @@ def _count(tally: Tally, record: dict, terms: Terms) -> None:
         tally.strikes += 1
         if tally.strikes >= STRIKES and tally.problem is None:
             tally.problem = RcError(
-                f"stopped: {STRIKES} requests failed one after another, the last with: {record['message']}"
+                f"stopped: {STRIKES} requests failed one after another, the last with: "
+                f"{record['message']}"
             )
     if terms.most_spent is not None and tally.spent >= terms.most_spent and tally.problem is None:
         tally.problem = RcError(
-            f"stopped: this run has spent {tally.spent:.4g}, the limit of --max-spend; --resume with another limit goes on"
+            f"stopped: this run has spent {tally.spent:.4g}, the limit of --max-spend; --resume "
+            "with another limit goes on"
         )

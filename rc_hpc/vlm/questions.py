@@ -21,7 +21,7 @@ CHARACTERS_PER_TOKEN = 4
 
 @dataclass(frozen=True, slots=True)
 class PictureFile:
-    """A picture to be sent: its file, the SHA-256 and size in bytes of that, and its area in pixels."""
+    """A picture to be sent: its file, the SHA-256 and size in bytes of that, its area in pixels."""
 
     path: Path
     sha256: str
@@ -38,7 +38,8 @@ class Question:
     id, arm
         Structure, and one of `rc_hpc.answers.task.ARMS`.
     prompt
-        The whole text; None where there is nothing to ask about: the structure counts as not answered.
+        The whole text; None where there is nothing to ask about: the structure counts as not
+        answered.
     prompt_version
         Of the prompts that come with rc_hpc, or `rc_hpc.vlm.prompts.OWN`.
     pictures
@@ -111,7 +112,10 @@ class Request:
 
 
 def request_key(question: Question, sample: int, parameters: dict) -> str:
-    """SHA-256 of everything that makes a reply another one: structure, arm, sample, prompt, parameters, pictures."""
+    """SHA-256 of everything that makes a reply another one.
+
+    That is structure, arm, sample, prompt, parameters and pictures.
+    """
     parts = [
         question.id,
         question.arm,
@@ -124,7 +128,7 @@ def request_key(question: Question, sample: int, parameters: dict) -> str:
 
 
 def requests(questions: Iterable[Question], samples: int, parameters: dict) -> Iterator[Request]:
-    """All samples of all questions, in order: those of one structure stand together if its questions do."""
+    """All samples of all questions, in order: those of a question stand together."""
     for question in questions:
         if question.prompt is not None:
             for sample in range(samples):
@@ -132,12 +136,15 @@ def requests(questions: Iterable[Question], samples: int, parameters: dict) -> I
 
 
 def scattered(ids: Sequence[str]) -> list[str]:
-    """Ids in an order that has nothing to do with their own: what a stopped run has done is then a fair sample."""
+    """Ids in an order that has nothing to do with their own.
+
+    What a stopped run has done is then a fair sample.
+    """
     return sorted(ids, key=lambda id_: hashlib.sha256(id_.encode()).digest())
 
 
 def geometry_text(lattice: np.ndarray, symbols: Sequence[str], frac: np.ndarray) -> str:
-    """A cell as text: lengths in Å to 4 decimals, angles in degrees to 3, fractional coordinates to 5.
+    """A cell as text: lengths in Å to 4 decimals, angles in degrees to 3, fractions to 5.
 
     Parameters
     ----------
@@ -152,9 +159,8 @@ def geometry_text(lattice: np.ndarray, symbols: Sequence[str], frac: np.ndarray)
     ]
     angles = np.degrees(np.arccos(np.clip(cosines, -1, 1)))
     lines = [
-        "Lattice parameters: a = {:.4f}, b = {:.4f}, c = {:.4f} angstrom; alpha = {:.3f}, beta = {:.3f}, gamma = {:.3f} degrees".format(
-            *lengths, *angles
-        ),
+        "Lattice parameters: a = {:.4f}, b = {:.4f}, c = {:.4f} angstrom; ".format(*lengths)
+        + "alpha = {:.3f}, beta = {:.3f}, gamma = {:.3f} degrees".format(*angles),
         f"Atoms in the cell: {len(symbols)}",
         "Element and fractional coordinates along a, b and c of each atom:",
     ]

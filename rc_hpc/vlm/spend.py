@@ -48,7 +48,10 @@ def read_price(path: Path, model: str) -> Price:
 
 
 def count(usage: Mapping | None, *names: str) -> int | None:
-    """A count of a usage under the first of these names that has one; None is kept, never made 0. A dot goes one level down."""
+    """A count of a usage under the first of these names that has one.
+
+    None is kept, never made 0. A dot in a name goes one level down.
+    """
     for name in names:
         found = usage
         for key in name.split("."):

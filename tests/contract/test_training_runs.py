@@ -18,7 +18,7 @@ from rc_hpc.answers.predictions import check_together, find_files, read_predicti
 from rc_hpc.core.fingerprint import code_of, fingerprint
 from rc_hpc.parallel.launch import child_environment
 from rc_hpc.parallel.state import read_state
-from rc_hpc.store.parts import code_fingerprint
+from rc_hpc.store.conditions import code_fingerprint
 from rc_hpc.training import checkpoints
 from rc_hpc.training import run as training
 from rc_hpc.training.recipe import Recipe
