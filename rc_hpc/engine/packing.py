@@ -25,8 +25,10 @@ from rc_hpc.parallel.run import Totals, drive
 from rc_hpc.parallel.shard import shard_batches
 from rc_hpc.parallel.signals import StopSignal
 from rc_hpc.parallel.state import RunState
-from rc_hpc.store.batch import empty_batch, empty_children
+from rc_hpc.store.batch import Batch, Children, empty_batch, empty_children
 from rc_hpc.structures.record import Item
+from rc_hpc.symmetry.guard import NULL_RECORDER
+from rc_hpc.symmetry.recorder import FlightRecorder, NullRecorder
 
 #: Structures in one batch: some seconds of work, so that a stop loses little.
 BATCH_ROWS = 32
@@ -116,33 +118,58 @@ class _Worker:
                 return None
             atoms.append(self._pack(batch, row, item))
         if items:
-            self.opened.store.write(batch, _children(atoms), f"{self.rank}-{number}")
+            self.opened.store.write(batch, packed_children(atoms), f"{self.rank}-{number}")
         return len(items), count_failures(batch)
 
     def _pack(self, batch: dict, row: int, item: Item):
-        """Fill one row; returns (stored numbers, frac, conventional numbers, positions)."""
-        fields: dict = {}
-        batch["structures/id"][row] = item.id
-        batch["structures/source"][row] = storable(item.source)
-        atoms = (np.empty(0, int), np.empty((0, 3))) * 2
-        try:
-            blob = _bytes_of(item)
-            fields["sha256"] = hashlib.sha256(blob).hexdigest() if blob else ""
-            if item.id in self.opened.crashed:
-                raise StructureError(
-                    Status.crashed,
-                    "native code crashed on this structure in two runs; it is left out",
-                )
-            structure = item.read(item, blob)
-            atoms = (structure.numbers, structure.frac, *atoms[2:])
-            atoms = (*atoms[:2], *pack_structure(structure, self.options, fields, self.recorder))
-        except Exception as error:  # noqa: BLE001 - whatever a reader throws, the row is kept
-            fail_row(batch, row, error, item.id)
-        for name, value in fields.items():
-            batch[f"structures/{name}"][row] = storable(value) if isinstance(value, str) else value
-        batch["structures/message"][row] = storable(batch["structures/message"][row])
-        log.debug("%s: %s", item.id, Status(int(batch["structures/status"][row])).name)
-        return atoms
+        crashed = item.id in self.opened.crashed
+        return pack_item(batch, row, item, self.options, self.recorder, crashed=crashed)
+
+
+def pack_item(
+    batch: Batch,
+    row: int,
+    item: Item,
+    options: PackOptions,
+    recorder: FlightRecorder | NullRecorder = NULL_RECORDER,
+    *,
+    crashed: bool = False,
+) -> tuple[np.ndarray, ...]:
+    """Read and pack one item, into its row of a batch.
+
+    Parameters
+    ----------
+    crashed
+        Leave it out, since native code crashed on it.
+
+    Returns
+    -------
+    tuple
+        Stored numbers and fractional coordinates, conventional numbers and positions; empty
+        where they could not be had.
+    """
+    fields: dict = {}
+    batch["structures/id"][row] = item.id
+    batch["structures/source"][row] = storable(item.source)
+    atoms = (np.empty(0, int), np.empty((0, 3))) * 2
+    try:
+        blob = _bytes_of(item)
+        fields["sha256"] = hashlib.sha256(blob).hexdigest() if blob else ""
+        if crashed:
+            raise StructureError(
+                Status.crashed,
+                "native code crashed on this structure in two runs; it is left out",
+            )
+        structure = item.read(item, blob)
+        atoms = (structure.numbers, structure.frac, *atoms[2:])
+        atoms = (*atoms[:2], *pack_structure(structure, options, fields, recorder))
+    except Exception as error:  # whatever a reader throws, the row is kept
+        fail_row(batch, row, error, item.id)
+    for name, value in fields.items():
+        batch[f"structures/{name}"][row] = storable(value) if isinstance(value, str) else value
+    batch["structures/message"][row] = storable(batch["structures/message"][row])
+    log.debug("%s: %s", item.id, Status(int(batch["structures/status"][row])).name)
+    return atoms
 
 
 def _bytes_of(item: Item) -> bytes:
@@ -154,7 +181,8 @@ def _bytes_of(item: Item) -> bytes:
         ) from error
 
 
-def _children(atoms: list[tuple]) -> dict:
+def packed_children(atoms: list[tuple[np.ndarray, ...]]) -> Children:
+    """The child tables of a batch from what `pack_item` returned of each row."""
     children = empty_children(PACKED, dims(PackOptions()))
     for table, column, which in (("stored_atoms", "frac", 0), ("atoms", "position", 2)):
         sizes = [len(entry[which]) for entry in atoms]

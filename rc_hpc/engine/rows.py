@@ -22,7 +22,8 @@ from rc_hpc.parallel.run import Totals, drive
 from rc_hpc.parallel.shard import batch_costs, make_batches, shard_batches
 from rc_hpc.parallel.signals import StopSignal
 from rc_hpc.parallel.state import RunState
-from rc_hpc.store.batch import empty_batch, empty_children
+from rc_hpc.store.batch import Batch, Children, empty_batch, empty_children
+from rc_hpc.store.schema import Schema
 
 #: A batch holds at most this predicted time, ms, and this many structures: long beside the
 #: 20 ms that writing it takes, short enough for ranks to end close together.
@@ -45,7 +46,7 @@ def run_rows(
         None where the output was finished already.
     """
     with PackedReader(packed) as reader:
-        _same_pack(reader, work.options.pack)
+        same_pack(reader, work.options.pack)
         if comm.rank == 0 and not reader.attrs.get("complete_rows", 1):
             log.warning(
                 "%s holds %d of %s structures (merged with --partial): only these are computed",
@@ -92,7 +93,13 @@ def _compute_all(
     return totals
 
 
-def _same_pack(reader: PackedReader, options: PackOptions) -> None:
+def same_pack(reader: PackedReader, options: PackOptions) -> None:
+    """Refuse a file that was packed under other options.
+
+    Raises
+    ------
+    UsageError
+    """
     packed = json.loads(reader.attrs["options"])
     for name, wanted in options.to_dict().items():
         if packed[name] != wanted:
@@ -123,61 +130,87 @@ class _Worker:
 
     def __call__(self, number: int) -> tuple[int, int] | None:
         start, stop = int(self.bounds[number]), int(self.bounds[number + 1])
-        packed, children = self.reader.rows(start, stop, ("atoms",))
+        packed, packed_children = self.reader.rows(start, stop, ("atoms",))
+        all_atoms = packed_children["atoms"]
         rows = np.flatnonzero(~self.done[start:stop])
         batch = empty_batch(self.schema, len(rows), self.dims)
         for column in STRUCTURES:
             batch[column.path][:] = packed[column.path][rows]
-        first = np.searchsorted(children["atoms"]["structure"], np.arange(stop - start + 1))
+        first = np.searchsorted(all_atoms["structure"], np.arange(stop - start + 1))
         tables = []
         for row, source in enumerate(rows):
             if self.queue.stopped:
                 return None
             own = slice(first[source], first[source + 1])
-            atoms = {name: values[own] for name, values in children["atoms"].items()}
+            atoms = {name: values[own] for name, values in all_atoms.items()}
             tables.append(self._row(batch, row, atoms))
-        self.opened.store.write(batch, self._joined(tables), f"{self.rank}-{number}")
+        children = joined(self.schema, self.dims, tables)
+        self.opened.store.write(batch, children, f"{self.rank}-{number}")
         return len(rows), count_failures(batch)
 
     def _row(self, batch: dict, row: int, atoms: dict) -> dict | None:
         """Fill one row of the batch; returns its child tables, None where nothing was computed."""
-        id_ = batch["structures/id"][row]
-        if batch["structures/status"][row] != Status.ok:
-            return None
-        if self.drop and batch["structures/quarantine"][row]:
-            batch["structures/status"][row] = Status.quarantined
-            batch["structures/message"][row] = (
-                "its label is not stable (see structures/quarantine); --quarantine keep computes it"
-            )
-            return None
-        try:
-            if id_ in self.opened.crashed:
-                raise StructureError(
-                    Status.crashed,
-                    "native code crashed on this structure in two runs; it is left out",
-                )
-            fields, children = self.compute(packed_cell(batch, row, atoms))
-        except Exception as error:  # noqa: BLE001 - whatever happens, the row is kept
-            fail_row(batch, row, error, id_)
-            return None
-        for path, value in fields.items():
-            batch[path][row] = value
-        log.debug("%s: done", id_)
-        return children
+        crashed = batch["structures/id"][row] in self.opened.crashed
+        return compute_row(batch, row, atoms, self.compute, drop=self.drop, crashed=crashed)
 
-    def _joined(self, tables: list[dict | None]) -> dict:
-        """The child tables of a batch's rows, each as one."""
-        joined = {}
-        for table, columns in empty_children(self.schema, self.dims).items():
-            entries = [(row, own[table]) for row, own in enumerate(tables) if own is not None]
-            values = {
-                name: np.concatenate([empty, *(entry[name] for _, entry in entries)])
-                for name, empty in columns.items()
-                if name != "structure"
-            }
-            sizes = [len(next(iter(entry.values()))) for _, entry in entries]
-            values["structure"] = np.repeat([row for row, _ in entries], sizes)
-            joined[table] = {
-                name: values[name].astype(empty.dtype) for name, empty in columns.items()
-            }
-        return joined
+
+def compute_row(
+    batch: Batch, row: int, atoms: Batch, compute: Compute, *, drop: bool, crashed: bool = False
+) -> dict | None:
+    """Compute one structure of a batch, into its row.
+
+    Parameters
+    ----------
+    batch
+        With the structure's packed columns; receives what is computed, or why nothing was.
+    atoms
+        Its rows of the packed table.
+    drop
+        Leave it out where its label is not stable.
+    crashed
+        Leave it out, since native code crashed on it.
+
+    Returns
+    -------
+    dict or None
+        Its child tables; None where nothing was computed.
+    """
+    id_ = batch["structures/id"][row]
+    if batch["structures/status"][row] != Status.ok:
+        return None
+    if drop and batch["structures/quarantine"][row]:
+        batch["structures/status"][row] = Status.quarantined
+        batch["structures/message"][row] = (
+            "its label is not stable (see structures/quarantine); --quarantine keep computes it"
+        )
+        return None
+    try:
+        if crashed:
+            raise StructureError(
+                Status.crashed,
+                "native code crashed on this structure in two runs; it is left out",
+            )
+        fields, children = compute(packed_cell(batch, row, atoms))
+    except Exception as error:  # whatever happens, the row is kept
+        fail_row(batch, row, error, id_)
+        return None
+    for path, value in fields.items():
+        batch[path][row] = value
+    log.debug("%s: done", id_)
+    return children
+
+
+def joined(schema: Schema, dims: dict[str, int], tables: list[dict | None]) -> Children:
+    """The child tables of a batch's rows, each as one."""
+    whole = {}
+    for table, columns in empty_children(schema, dims).items():
+        entries = [(row, own[table]) for row, own in enumerate(tables) if own is not None]
+        values = {
+            name: np.concatenate([empty, *(entry[name] for _, entry in entries)])
+            for name, empty in columns.items()
+            if name != "structure"
+        }
+        sizes = [len(next(iter(entry.values()))) for _, entry in entries]
+        values["structure"] = np.repeat([row for row, _ in entries], sizes)
+        whole[table] = {name: values[name].astype(empty.dtype) for name, empty in columns.items()}
+    return whole

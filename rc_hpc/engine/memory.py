@@ -1,0 +1,105 @@
+"""The work of a run without one: structures are packed and computed in memory, nothing is written.
+
+The rows are those of the files that the commands write.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+
+from rc_hpc.core.kind import Kind
+from rc_hpc.core.options import Options
+from rc_hpc.core.text import storable
+from rc_hpc.engine.packing import pack_item, packed_children
+from rc_hpc.engine.rows import compute_row, joined, same_pack
+from rc_hpc.kinds.common.given import Given
+from rc_hpc.kinds.packed.options import PackOptions
+from rc_hpc.kinds.packed.reader import PackedReader
+from rc_hpc.kinds.packed.schema import PACKED, STRUCTURES
+from rc_hpc.kinds.packed.work import dims
+from rc_hpc.store.batch import Batch, Children, empty_batch
+from rc_hpc.store.duplicates import Twin, resolve_duplicates
+from rc_hpc.structures.record import Item
+
+
+@dataclass(frozen=True)
+class Rows:
+    """Structures in memory, one row each.
+
+    Attributes
+    ----------
+    batch
+        Columns by their path in the file.
+    children
+        Child tables by name, their rows in the order of the structures.
+    """
+
+    batch: Batch
+    children: Children
+
+    def __len__(self) -> int:
+        return len(self.batch["structures/id"])
+
+    def child(self, table: str, row: int) -> Batch:
+        """The rows of a child table that belong to one structure."""
+        columns = self.children[table]
+        first, last = np.searchsorted(columns["structure"], (row, row + 1))
+        return {name: values[first:last] for name, values in columns.items()}
+
+
+def pack(items: Iterable[Item], options: PackOptions) -> Rows:
+    """Read and pack items, in their order; whatever is wrong with one is in its row."""
+    listed = [replace(item, id=storable(item.id)) for item in items]
+    batch = empty_batch(PACKED, len(listed), dims(options))
+    atoms = [pack_item(batch, row, item, options) for row, item in enumerate(listed)]
+    _settle_duplicates(batch)
+    return Rows(batch, packed_children(atoms))
+
+
+def read_packed(path: Path, options: PackOptions) -> Rows:
+    """All structures of a packed file.
+
+    Raises
+    ------
+    RcError
+        Not a packed file, or packed under other options.
+    """
+    with PackedReader(path) as reader:
+        same_pack(reader, options)
+        return Rows(*reader.rows(0, len(reader), ("atoms",)))
+
+
+def compute(kind: Kind, options: Options, packed: Rows) -> Rows:
+    """Compute packed structures as a kind does whose work needs no plan."""
+    schema, lengths = kind.load("schema"), kind.load("dims")(options)
+    work = kind.load("oracle")(options, Given())
+    batch = empty_batch(schema, len(packed), lengths)
+    for column in STRUCTURES:
+        batch[column.path][:] = packed.batch[column.path]
+    drop = options.quarantine == "drop"
+    tables = [
+        compute_row(batch, row, packed.child("atoms", row), work, drop=drop)
+        for row in range(len(packed))
+    ]
+    return Rows(batch, joined(schema, lengths, tables))
+
+
+def _settle_duplicates(batch: Batch) -> None:
+    """Say which row owns an id that several have, as the merge of a run does."""
+    rows_of = defaultdict(list)
+    for row, id_ in enumerate(batch["structures/id"]):
+        rows_of[id_].append(row)
+    told = ("sha256", "source", "status", "message")
+    for id_, rows in rows_of.items():
+        if len(rows) > 1:
+            twins = [
+                Twin(row, row, *(batch[f"structures/{name}"][row] for name in told)) for row in rows
+            ]
+            for twin in resolve_duplicates(id_, twins):
+                for name in ("duplicate", "status", "message"):
+                    batch[f"structures/{name}"][twin.at] = getattr(twin, name)
