@@ -121,8 +121,8 @@ def spearman(x: Sequence[float], y: Sequence[float]) -> Association:
         return Association(np.nan, np.nan)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConstantInputWarning)  # NaN says it
-        found = spearmanr(x, y)
-    return Association(float(found.statistic), float(found.pvalue))
+        correlation = spearmanr(x, y)
+    return Association(float(correlation.statistic), float(correlation.pvalue))
 
 
 def spearman_p(rho: float, n: int) -> float:
@@ -146,11 +146,11 @@ def kruskal_wallis(values: Sequence[float], groups: Sequence) -> KruskalWallis:
     values, groups = np.asarray(values, float), np.asarray(groups)
     parts = [values[groups == name] for name in np.unique(groups)]
     n, k = len(values), len(parts)
-    found = kruskal(*parts)
-    h, total = float(found.statistic), float(((values - values.mean()) ** 2).sum())
+    test = kruskal(*parts)
+    h, total = float(test.statistic), float(((values - values.mean()) ** 2).sum())
     between = sum(len(part) * (part.mean() - values.mean()) ** 2 for part in parts)
     return KruskalWallis(
-        h, k - 1, float(found.pvalue), float(between / total), (h - k + 1) / (n - k), h / (n - 1)
+        h, k - 1, float(test.pvalue), float(between / total), (h - k + 1) / (n - k), h / (n - 1)
     )
 
 
@@ -201,7 +201,7 @@ def clustered_spearman(
     right = np.asarray(correct, float).sum(axis=0)
     if np.isnan(rho):
         return Association(rho, np.nan)
-    found = permutation_test(
+    test = permutation_test(
         (ranks,),
         lambda shuffled, axis: (shuffled * right).sum(axis=axis),
         permutation_type="pairings",
@@ -209,4 +209,4 @@ def clustered_spearman(
         n_resamples=n_resamples,
         random_state=np.random.default_rng(seed),
     )
-    return Association(rho, float(found.pvalue))
+    return Association(rho, float(test.pvalue))
