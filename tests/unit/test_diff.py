@@ -10,7 +10,7 @@ from old_cases import IDS, KINDS, copied, unpack
 
 from rc_hpc.core.errors import UsageError
 from rc_hpc.diff import main
-from rc_hpc.engine import values
+from rc_hpc.engine import diff_values
 from rc_hpc.engine.diff import compare, text
 from rc_hpc.engine.diff_options import DiffOptions
 from rc_hpc.store.content import datasets
@@ -113,7 +113,7 @@ def test_values_are_told_by_name(changed, path, place, value, where, old, new):
 
 @pytest.mark.parametrize("block", [1, 100, 1 << 21])
 def test_structures_are_counted_and_the_first_are_named(changed, monkeypatch, block):
-    monkeypatch.setattr(values, "_BLOCK", block)
+    monkeypatch.setattr(diff_values, "_BLOCK", block)
     found = changed(
         "census", lambda h5: h5["cells/n_recovered"].write_direct(np.full((5, 4), 99, "i4")), most=2
     )

@@ -9,9 +9,9 @@ from functools import cached_property, lru_cache
 import h5py
 import numpy as np
 
+from rc_hpc.engine.diff_matching import Match, row_keys, row_name, rows_of
 from rc_hpc.engine.diff_options import DiffOptions
 from rc_hpc.engine.labels import Labels, axes, is_structures, named, tables
-from rc_hpc.engine.matching import Match, row_keys, row_name, rows_of
 from rc_hpc.store import layout
 from rc_hpc.store.content import NOT_CONTENT
 
