@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import sys
-from dataclasses import dataclass
-from pathlib import Path
 
 from rc_hpc.core.door import Parser, Talk, guarded
 from rc_hpc.core.errors import Exit
 from rc_hpc.core.lazy import resolve
-from rc_hpc.core.options import Options, opt
-from rc_hpc.tables import lists
+from rc_hpc.engine.report_options import FigureOptions, lists
 
 EXAMPLES = """\
   python -m rc_hpc.figures census.h5                all its figures, into the folder figures
@@ -22,36 +19,10 @@ EXAMPLES = """\
 NOTE = """\
 
 Each figure is NAME.pdf, NAME.png and NAME.csv: the table of rc_hpc.tables that it shows, unrounded,
-after comment lines (#) with the file, its content hash, its options and the published values that are
-marked. Those are marked only on the structures and under the options at which they were read. Of
-several sets of structures the first is drawn. Read it with pandas.read_csv(file, comment="#")."""
-
-
-@dataclass(frozen=True)
-class FigureOptions(Options):
-    """Which figures of which file."""
-
-    file: Path = opt(
-        Path("census.h5"),
-        "census or sweep file",
-        parse=Path,
-        positional=True,
-        metavar="FILE.h5",
-    )
-    figure: tuple[str, ...] = opt(
-        (),
-        "only this one; may be repeated",
-        many=True,
-        metavar="NAME",
-        told="all that can be drawn",
-    )
-    output: Path = opt(
-        Path("figures"),
-        "folder for the files",
-        parse=Path,
-        short="-o",
-        metavar="DIR",
-    )
+after comment lines (#) with the file, its content hash, its options and the published values that
+are marked. Those are marked only on the structures and under the options at which they were read.
+Of several sets of structures the first is drawn. Read it with
+pandas.read_csv(file, comment="#")."""
 
 
 def parser() -> Parser:

@@ -3,16 +3,10 @@
 from __future__ import annotations
 
 import sys
-import textwrap
-from dataclasses import dataclass
-from pathlib import Path
 
 from rc_hpc.core.door import Parser, Talk, guarded
-from rc_hpc.core.errors import UsageError
 from rc_hpc.core.lazy import resolve
-from rc_hpc.core.options import Options, opt
-from rc_hpc.kinds.registry import KINDS
-from rc_hpc.report.tables import ENDINGS
+from rc_hpc.engine.report_options import TableOptions, lists
 
 EXAMPLES = """\
   python -m rc_hpc.tables census.h5                 all tables on the terminal
@@ -28,60 +22,6 @@ Only structures with status ok are counted. What was not computed (the full prot
 subset size) is left out. Terminal, Markdown and LaTeX round as each caption
 says; CSV and Parquet carry every digit, and units in the names of their columns. Captions, options
 and the content hash are inside Parquet files, and in tables.json beside CSV files."""
-
-
-@dataclass(frozen=True)
-class TableOptions(Options):
-    """Which tables of which file, and how."""
-
-    census: Path = opt(
-        Path("census.h5"),
-        "census or sweep file",
-        parse=Path,
-        positional=True,
-        metavar="FILE.h5",
-    )
-    table: str = opt(
-        "all",
-        "only this one",
-        choices=(
-            *dict.fromkeys(name for kind in KINDS.values() for name in kind.table_lines),
-            "all",
-        ),
-        metavar="NAME",
-    )
-    format: str = opt(
-        "terminal",
-        "terminal, markdown, csv, latex or parquet (needs pyarrow)",
-        choices=tuple(ENDINGS),
-    )
-    output: Path | None = opt(
-        None,
-        "write one file per table into this folder",
-        parse=Path,
-        short="-o",
-        metavar="DIR",
-        told="print them",
-    )
-
-    def __post_init__(self):
-        super().__post_init__()
-        if self.format == "parquet" and self.output is None:
-            raise UsageError("--format parquet is not for a terminal: name a folder with --output")
-
-
-def lists(field: str, what: str) -> str:
-    """Help on the names that each kind of file has of something."""
-    texts = []
-    for kind in KINDS.values():
-        lines = [
-            textwrap.fill(line, 98, initial_indent=f"  {name:<15} ", subsequent_indent=" " * 18)
-            for name, line in getattr(kind, field).items()
-        ]
-        if lines:
-            title = f"{what} of a {kind.name} file (python -m rc_hpc.{kind.command}):"
-            texts.append("\n".join([title, *lines]))
-    return "\n\n".join(texts)
 
 
 def parser() -> Parser:
@@ -104,9 +44,8 @@ def main(argv=None) -> int:
 def _run(argv) -> int:
     asked = parser().read(argv)
     options, talk = asked.make(TableOptions), asked.make(Talk)
-    names = () if options.table == "all" else (options.table,)
     tell = resolve("rc_hpc.engine.telling:tell_tables")
-    return tell(options.census, names, options.format, options.output, talk.quiet)
+    return tell(options.census, options.names, options.format, options.output, talk.quiet)
 
 
 if __name__ == "__main__":

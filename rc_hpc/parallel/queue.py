@@ -11,6 +11,8 @@ import threading
 import time
 from typing import Self
 
+import numpy as np
+
 from rc_hpc.parallel.launch import Comm
 from rc_hpc.parallel.signals import StopSignal
 
@@ -45,7 +47,6 @@ class _SharedCells:
     """Counters in an MPI window that rank 0 hosts."""
 
     def __init__(self, comm: Comm):
-        import numpy as np
         from mpi4py import MPI
 
         self._mpi, self._comm = MPI, comm.mpi

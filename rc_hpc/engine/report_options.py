@@ -1,0 +1,89 @@
+"""Options of tables and figures, and what the kinds of file have of them."""
+
+from __future__ import annotations
+
+import textwrap
+from dataclasses import dataclass
+from pathlib import Path
+
+from rc_hpc.core.errors import UsageError
+from rc_hpc.core.options import Options, opt
+from rc_hpc.kinds.registry import KINDS
+from rc_hpc.report.tables import ENDINGS
+
+
+def file_of_results() -> Path:
+    """The file that is told of."""
+    return opt(
+        Path("census.h5"), "census or sweep file", parse=Path, positional=True, metavar="FILE.h5"
+    )
+
+
+@dataclass(frozen=True)
+class TableOptions(Options):
+    """Which tables of which file, and how."""
+
+    census: Path = file_of_results()
+    table: str = opt(
+        "all",
+        "only this one",
+        choices=(
+            *dict.fromkeys(name for kind in KINDS.values() for name in kind.table_lines),
+            "all",
+        ),
+        metavar="NAME",
+    )
+    format: str = opt(
+        "terminal",
+        "terminal, markdown, csv, latex or parquet (needs pyarrow)",
+        choices=tuple(ENDINGS),
+    )
+    output: Path | None = opt(
+        None,
+        "write one file per table into this folder",
+        parse=Path,
+        short="-o",
+        metavar="DIR",
+        told="print them",
+    )
+
+    def __post_init__(self):
+        super().__post_init__()
+        if self.format == "parquet" and self.output is None:
+            raise UsageError("--format parquet is not for a terminal: name a folder with --output")
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Names of the tables; none stands for all."""
+        return () if self.table == "all" else (self.table,)
+
+
+@dataclass(frozen=True)
+class FigureOptions(Options):
+    """Which figures of which file."""
+
+    file: Path = file_of_results()
+    figure: tuple[str, ...] = opt(
+        (),
+        "only this one; may be repeated",
+        many=True,
+        metavar="NAME",
+        told="all that can be drawn",
+    )
+    output: Path = opt(
+        Path("figures"), "folder for the files", parse=Path, short="-o", metavar="DIR"
+    )
+
+
+def lists(field: str, what: str) -> str:
+    """Help on the names that each kind of file has of something."""
+    texts = []
+    for kind in KINDS.values():
+        lines = [
+            textwrap.fill(line, 98, initial_indent=f"  {name:<15} ", subsequent_indent=" " * 18)
+            for name, line in getattr(kind, field).items()
+        ]
+        if lines:
+            title = f"{what} of a {kind.name} file (python -m rc_hpc.{kind.command}):"
+            texts.append("\n".join([title, *lines]))
+    return "\n\n".join(texts)
