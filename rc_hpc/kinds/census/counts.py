@@ -2,19 +2,37 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 
+from rc_hpc.core.errors import Status
 from rc_hpc.core.vocabulary import LabelStatus
 from rc_hpc.kinds.census.frames import CELL_COLUMNS, STRUCTURE_COLUMNS, Tally, tally
 from rc_hpc.kinds.census.monotonicity import Losses, count_losses
+from rc_hpc.kinds.census.options import CensusOptions
 from rc_hpc.kinds.census.phantom_deltas import tally_deltas
-from rc_hpc.kinds.common.counting import BLOCK_BYTES, STATIC, Columns, Counts, RowFile, subsets_of
+from rc_hpc.kinds.common.counting import (
+    BLOCK_BYTES,
+    STATIC,
+    ByStatus,
+    Columns,
+    Counts,
+    RowFile,
+    chosen,
+    subsets_of,
+)
+from rc_hpc.kinds.common.statics import subset_statics
 from rc_hpc.kinds.common.subsets import Subsets
+from rc_hpc.store.batch import Batch
 
 _CELLS = ("label_status", "phantom_delta", *(name for name in CELL_COLUMNS if name != "labelled"))
+#: Datasets that are counted, by the names of their rows.
+_COLUMNS = {name: f"structures/{name}" for name in STRUCTURE_COLUMNS} | {
+    name: f"cells/{name}" for name in _CELLS
+}
 
 
 @dataclass(frozen=True)
@@ -79,31 +97,63 @@ def count_census(path: str | Path, block_bytes: int = BLOCK_BYTES) -> CensusCoun
     RcError
         Not a census file of ours, or one without results for rows that should have them.
     """
-    columns = {name: f"structures/{name}" for name in STRUCTURE_COLUMNS}
-    columns |= {name: f"cells/{name}" for name in _CELLS}
-    with RowFile(path, "census", columns, "atom_error", "subset", STATIC) as file:
-        masks, truth = file.static["subsets/mask"], file.options["truth"]
-        tiling = int(np.prod(file.options["protocol"]["tiling"]))
+    with RowFile(path, "census", _COLUMNS, "atom_error", "subset", STATIC) as file:
+        count = _counting(file.static["subsets/mask"], file.options)
+        counted = file.tallied(count, block_bytes)
+        return _counts(file.options, file.attrs, file.status, file.static, counted)
 
-        def count(rows: Columns) -> _Counted:
-            labelled = rows["label_status"] == LabelStatus.labelled
-            return _Counted(
-                tally(rows | {"labelled": labelled}, truth, tiling),
-                count_losses(rows["correct_crystal_system"], masks),
-                tally_deltas(rows["phantom_delta"]),
-            )
 
-        kept, quarantined = file.tallied(count, block_bytes)
-        return CensusCounts(
-            file.options,
-            file.attrs,
-            file.status,
-            subsets_of(file.static),
-            masks,
-            kept.tally,
-            quarantined.tally,
-            kept.losses,
-            quarantined.losses,
-            kept.deltas,
-            quarantined.deltas,
+def count_batch(options: CensusOptions, batch: Batch) -> CensusCounts:
+    """Count the rows of a batch in memory."""
+    record, statics = options.to_dict(), subset_statics(options)
+    static = {name: np.asarray(statics[name][0]) for name in STATIC}
+    rows = {name: batch[path] for name, path in _COLUMNS.items()}
+    codes, flagged = batch["structures/status"], batch["structures/quarantine"] != 0
+    computed = codes == Status.ok
+    count = _counting(static["subsets/mask"], record)
+    counted = [count(chosen(rows, computed & own)) for own in (~flagged, flagged)]
+    by_status = {}
+    for code, first, n in zip(
+        *np.unique(codes, return_index=True, return_counts=True), strict=True
+    ):
+        example = (batch[f"structures/{text}"][first] for text in ("id", "message"))
+        by_status[Status(code).name] = (int(n), *example)
+    return _counts(record, {}, by_status, static, counted)
+
+
+def _counting(masks: np.ndarray, options: dict) -> Callable[[Columns], _Counted]:
+    """What counts some rows."""
+    truth, tiling = options["truth"], int(np.prod(options["protocol"]["tiling"]))
+
+    def count(rows: Columns) -> _Counted:
+        labelled = rows["label_status"] == LabelStatus.labelled
+        return _Counted(
+            tally(rows | {"labelled": labelled}, truth, tiling),
+            count_losses(rows["correct_crystal_system"], masks),
+            tally_deltas(rows["phantom_delta"]),
         )
+
+    return count
+
+
+def _counts(
+    options: dict,
+    attrs: dict,
+    status: ByStatus,
+    static: Columns,
+    counted: Sequence[_Counted],
+) -> CensusCounts:
+    kept, quarantined = counted
+    return CensusCounts(
+        options,
+        attrs,
+        status,
+        subsets_of(static),
+        static["subsets/mask"],
+        kept.tally,
+        quarantined.tally,
+        kept.losses,
+        quarantined.losses,
+        kept.deltas,
+        quarantined.deltas,
+    )
