@@ -265,7 +265,7 @@ def test_a_failure_before_mpi_started_ends_the_job(tmp_path):
         tmp_path,
         2,
         """
-from rc_hpc.errors import UsageError
+from rc_hpc.core.errors import UsageError
 def main():
     if os.environ.get('PMI_RANK', os.environ.get('OMPI_COMM_WORLD_RANK')) == '1':
         raise UsageError('no file x.cif on this node')
@@ -282,7 +282,7 @@ def test_a_fault_of_all_ranks_is_told_once(tmp_path):
         tmp_path,
         3,
         """
-from rc_hpc.errors import UsageError
+from rc_hpc.core.errors import UsageError
 def main():
     raise UsageError('unknown protocol')
 """,
