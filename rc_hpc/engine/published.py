@@ -26,7 +26,7 @@ def conditions_of(path: Path, counts: Counts) -> dict[str, Any]:
         conditions["tiling"] = list(options["protocol"]["tiling"])
         if _ours([options["protocol"]]):
             conditions["protocol"] = options["protocol"]["name"]
-    else:
+    if "protocols" in options:
         conditions["protocols"] = _ours(options["protocols"])
     ids = read_table(path, ("structures/id",))["structures/id"]
     headline = next(iter(counts.sets().values()))

@@ -7,17 +7,25 @@ from typing import TYPE_CHECKING
 
 from rc_hpc.core.errors import RcError
 from rc_hpc.core.kind import Kind
-from rc_hpc.kinds import census, design, frontier, noise, occlusion, packed, renders
+from rc_hpc.core.lazy import resolve
 
 if TYPE_CHECKING:
     from rc_hpc.store.schema import Schema
 
-PACKED = packed.KIND
+#: Folders of this room, one a kind.
+FOLDERS = (
+    "packed",
+    "census",
+    "frontier",
+    "occlusion",
+    "design",
+    "noise",
+    "renders",
+)
+_DECLARED: tuple[Kind, ...] = tuple(resolve(f"rc_hpc.kinds.{name}:KIND") for name in FOLDERS)
 #: By the root attribute ``kind`` of their files.
-KINDS: dict[str, Kind] = {
-    module.KIND.name: module.KIND
-    for module in (packed, census, frontier, occlusion, design, noise, renders)
-}
+KINDS = {kind.name: kind for kind in _DECLARED}
+PACKED = KINDS["packed"]
 
 
 def of_command(command: str) -> list[Kind]:

@@ -132,6 +132,9 @@ class RowFile:
         What a row may lack a result for, for messages.
     static
         Datasets that belong to no structure.
+    result
+        The name among the columns that shows whether a row has a result: it holds numbers, and
+        one below 0, or NaN, where there is none.
 
     Raises
     ------
@@ -147,8 +150,9 @@ class RowFile:
         widest: str,
         axis: str,
         static: tuple[str, ...] = (),
+        result: str = "n_recovered",
     ):
-        self.path, self._widest, self._axis = path, widest, axis
+        self.path, self._widest, self._axis, self._result = path, widest, axis, result
         self.static = read_table(path, static)
         self.h5 = open_ours(path, kind)
         self.attrs = dict(self.h5.attrs)
@@ -200,7 +204,8 @@ class RowFile:
             ok = codes == Status.ok
             if computed is not None:
                 ok = ok & computed(rows)
-            lacking = (rows["n_recovered"] < 0).any(axis=tuple(range(1, rows["n_recovered"].ndim)))
+            results = rows[self._result]
+            lacking = ~(results >= 0).all(axis=tuple(range(1, results.ndim)))
             if (ok & lacking).any():
                 row = block.start + int((ok & lacking).argmax())
                 id_ = layout.read_rows(self._about["id"], row)
