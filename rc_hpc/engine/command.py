@@ -47,7 +47,8 @@ def run(kind: Kind, asked: Asked) -> int:
     rank = launcher_rank()
     with RunState(how.state, kind.command, how.output, how.shard, rank=rank) as state:
         comm = communicator()
-        state.begin()
+        if not how.dry_run:
+            state.begin()
         with StopSignal() as stop:
             command = _Command(comm, kind, options, how, source, talk, stop, state)
             return command.pack() if kind is PACKED else command.compute()
@@ -120,9 +121,8 @@ class _Command:
     def _pack_first(self, packed: Path, listing: Listing) -> Totals | None:
         how = dataclasses.replace(self.how, output=packed, shard=None)
         pack: PackOptions = self.options.pack
-        return run_packing(
-            self.comm, listing, Work.of(PACKED, pack, how), self.stop, RunState(None, "")
-        )
+        work = Work.of(PACKED, pack, how)
+        return run_packing(self.comm, listing, work, self.stop, self.state)
 
     def _rows(self, packed: Path) -> Totals | None:
         prepare_numba_cache()

@@ -9,7 +9,7 @@ from rc_hpc.core.errors import UsageError
 from rc_hpc.core.kind import Kind
 from rc_hpc.engine.published import conditions_of
 from rc_hpc.kinds.common.counting import Counts
-from rc_hpc.kinds.registry import KINDS
+from rc_hpc.kinds.registry import KINDS, PACKED
 from rc_hpc.report import recorded
 from rc_hpc.report.plot import Drawn, Origin, draw
 from rc_hpc.report.tables import Table, render
@@ -43,7 +43,7 @@ def tables_of(path: Path, names: Sequence[str] = (), short: bool = False):
     """
     kind = kind_of(path)
     if not kind.tables:
-        cure = f": python -m rc_hpc.census {path} makes one that has" if kind.options else ""
+        cure = f": python -m rc_hpc.census {path} makes one that has" if kind is PACKED else ""
         raise UsageError(f"{path} is a {kind.name} file, which has no tables{cure}")
     for name in names:
         if name not in kind.table_lines:

@@ -21,15 +21,9 @@ from rc_hpc.parallel.launch import Comm
 from rc_hpc.store.attributes import result_versions
 from rc_hpc.store.claim import Claim
 from rc_hpc.store.completed import Completed
+from rc_hpc.store.conditions import accepted, check_conditions
 from rc_hpc.store.outputs import check_output
-from rc_hpc.store.parts import (
-    RECORD,
-    PartStore,
-    accepted,
-    begun,
-    check_conditions,
-    discard,
-)
+from rc_hpc.store.parts import RECORD, PartStore, begun, discard
 from rc_hpc.store.reader import open_ours
 from rc_hpc.store.schema import Schema
 from rc_hpc.symmetry.recorder import FlightRecorder, crashed_ids

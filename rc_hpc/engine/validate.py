@@ -20,7 +20,8 @@ from rc_hpc.store import layout
 from rc_hpc.store.attributes import REQUIRED
 from rc_hpc.store.batch import shape_of
 from rc_hpc.store.content import content_hash, datasets
-from rc_hpc.store.parts import DAMAGE, PartStore, first_line, read_run
+from rc_hpc.store.part_file import DAMAGE, first_line
+from rc_hpc.store.parts import PartStore, read_run
 from rc_hpc.store.reader import open_ours
 from rc_hpc.store.schema import Schema
 

@@ -166,19 +166,19 @@ def _run_pass(h5: NewFile, store: PartStore, rows: RowMap, jobs: list[_Job]) -> 
     buffers = [filled(job.column, job.stop - job.start, job.dims) for job in jobs]
     known: dict[str, str] = {}  # equal texts (sources, readers) are kept once
     for number, part in enumerate(rows.parts):
-        with layout.open_h5(store.folder / part) as source:
+        with store.open_part(part) as source:
             targets = {"": rows.targets(number)}
             for job, buffer in zip(jobs, buffers, strict=True):
                 if job.path in rows.provisional:
                     continue
                 if job.table not in targets:
-                    structure = source[f"{job.table}/structure"][()]
+                    structure = source[f"{job.table}/structure"]
                     targets[job.table] = rows.child_targets(number, job.table, structure)
                 target = targets[job.table]
                 inside = (target >= job.start) & (target < job.stop)
                 if not inside.any():
                     continue
-                values = layout.read_rows(source[job.path])[inside]
+                values = source[job.path][inside]
                 if job.column.dtype == TEXT and job.column.path not in (
                     "structures/id",
                     "structures/sha256",

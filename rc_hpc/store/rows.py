@@ -8,7 +8,6 @@ from itertools import groupby, pairwise
 
 import numpy as np
 
-from rc_hpc.store import layout
 from rc_hpc.store.duplicates import Twin, without_repeats
 from rc_hpc.store.parts import PartStore
 
@@ -73,13 +72,13 @@ def map_rows(store: PartStore, parts: list[str], resolve: Resolve | None) -> Row
     counts: dict[str, list[np.ndarray]] = {table: [] for table in store.schema.children}
     hosts = set()
     for part in parts:
-        with layout.open_h5(store.folder / part) as h5:
-            hosts.add(h5.attrs["host"])
-            ids.extend(layout.read_rows(h5["structures/id"]).tolist())
+        with store.open_part(part) as file:
+            hosts.add(file.host)
+            ids.extend(file["structures/id"].tolist())
             rows = len(ids) - first[-1]
             first.append(len(ids))
             for table, arrays in counts.items():
-                arrays.append(np.bincount(h5[f"{table}/structure"][()], minlength=rows))
+                arrays.append(np.bincount(file[f"{table}/structure"], minlength=rows))
     order = sorted(range(len(ids)), key=ids.__getitem__)
     first = np.array(first, dtype=np.int64)
 
@@ -146,8 +145,7 @@ def _read_twins(
         mine = rows[bounds[number] : bounds[number + 1]]
         if not len(mine):
             continue
-        with layout.open_h5(store.folder / part) as h5:
-            columns = [layout.read_rows(h5[f"structures/{name}"]) for name in names]
+        columns = store.columns(part, *(f"structures/{name}" for name in names))
         for row in mine.tolist():
             values = [column[row - first[number]] for column in columns]
             twins[row] = Twin(

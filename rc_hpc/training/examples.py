@@ -1,4 +1,4 @@
-"""From pixels to batches: what a step sees, and in which order, follows from seed and step alone."""
+"""From pixels to batches: what a step sees, and in which order, follows from seed and step."""
 
 from __future__ import annotations
 
@@ -91,7 +91,7 @@ def prefetched(
                         continue
                 if done.is_set():
                     return
-        except BaseException as error:
+        except BaseException as error:  # noqa: BLE001 - handed to the reader
             ready.put(error)
 
     thread = threading.Thread(target=fill, daemon=True)

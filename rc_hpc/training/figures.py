@@ -1,139 +1,106 @@
-"""Figures of a training run: learning curves, confusion matrices, reliability; PNG and PDF."""
+"""Figures of a training run: learning curves, confusion matrices, reliability."""
 
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 
+from rc_hpc.answers.task import SEVEN_SYSTEMS
 from rc_hpc.core.constants import CRYSTAL_SYSTEMS
-from rc_hpc.training import scores
+from rc_hpc.report import style
+from rc_hpc.report.plot import Given, Origin, Plot, draw
+from rc_hpc.training import tables
+from rc_hpc.training.outcome import Done
 
-#: Dots per inch of the PNGs.
-DPI = 150
-#: No dates in the files: equal runs give equal figures.
-_METADATA = {
-    "png": {"Software": None},
-    "pdf": {"CreationDate": None, "Producer": None, "Creator": None},
-}
-
-
-def write(folder: Path, done) -> list[Path]:
-    """Write all figures of a finished run (`training_results.Done`) into a folder; returns their paths."""
+if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    paths = []
-    for name, draw, size in (
-        ("learning", _learning, (9, 3.6)),
-        ("confusion", _confusion, (10, 4.8)),
-        ("reliability", _reliability, (4.4, 4.2)),
-    ):
-        figure = Figure(figsize=size, layout="constrained")
-        draw(figure, done)
-        for ending, metadata in _METADATA.items():
-            paths.append(folder / f"{name}.{ending}")
-            figure.savefig(paths[-1], dpi=DPI, metadata=metadata)
-    return paths
+
+def write_figures(folder: Path, done: Done, origin: Origin) -> None:
+    """Draw all figures of a finished run into a folder, each with its data."""
+    made = (table(done) for table in (tables.epochs, tables.steps, tables.confusion, tables.bins))
+    draw(PLOTS, made, origin, lambda _: (), folder)
 
 
-def _learning(figure, done) -> None:
-    loss, accuracy = figure.subplots(1, 2)
-    held = len(done.sides["holdout"].truth) > 0
-    for result in done.seeds:
-        curves, label = result.curves, f"seed {result.seed}"
-        epochs = np.arange(1, len(curves.epochs) + 1)
-        steps = (np.arange(len(curves.loss)) + 0.5) / len(curves.loss) * len(epochs)
-        (line,) = loss.plot(steps, curves.loss, lw=0.5, alpha=0.4)
-        colour = line.get_color()
-        loss.plot(epochs, curves.epochs[:, 0], "o-", ms=3, color=colour, label=f"{label}, training")
-        accuracy.plot(
-            epochs, curves.epochs[:, 1], "o-", ms=3, color=colour, label=f"{label}, training views"
-        )
-        if held:
-            loss.plot(
-                epochs, curves.epochs[:, 2], "s--", ms=3, color=colour, label=f"{label}, held-out"
-            )
+def learning(given: Given) -> Figure:
+    """Loss and share right over the epochs, and the loss of every step behind them."""
+    figure, ((loss, accuracy),) = style.figure(style.PAGE_IN, 2.9, 1, 2)
+    steps = given.others["training-steps"]
+    for number, (seed, rows) in enumerate(given.frame.groupby("seed", sort=False)):
+        epoch, trained, held = rows["epoch"], style.series(number), style.series(number, False)
+        each = steps[steps["seed"] == seed]
+        loss.plot(each["epoch"], each["loss"], color=trained["color"], linewidth=0.4, alpha=0.4)
+        loss.plot(epoch, rows["train_loss"], label=f"seed {seed}, training views", **trained)
+        accuracy.plot(epoch, rows["train_accuracy"], **trained)
+        if rows["holdout_loss"].notna().any():
+            loss.plot(epoch, rows["holdout_loss"], label=f"seed {seed}, held-out views", **held)
+            accuracy.plot(epoch, rows["holdout_view_accuracy"], **held)
             accuracy.plot(
-                epochs,
-                curves.epochs[:, 3],
-                "s--",
-                ms=3,
-                color=colour,
-                label=f"{label}, held-out views",
-            )
-            accuracy.plot(
-                epochs,
-                curves.epochs[:, 4],
-                "^:",
-                ms=4,
-                color=colour,
-                label=f"{label}, held-out structures",
+                epoch,
+                rows["holdout_accuracy"],
+                label=f"seed {seed}, held-out structures",
+                **held | {"linestyle": ":"},
             )
     loss.set(xlabel="epoch", ylabel="cross entropy (nat)", ylim=(0, None))
-    accuracy.set(xlabel="epoch", ylabel="share right", ylim=(0, 1))
-    accuracy.axhline(1 / len(CRYSTAL_SYSTEMS), color="0.6", lw=0.8)
+    accuracy.set(xlabel="epoch", ylabel="share right", ylim=(0, 1.02))
+    accuracy.axhline(SEVEN_SYSTEMS.chance, label="chance", **style.GUIDE)
     for axes in (loss, accuracy):
         axes.xaxis.get_major_locator().set_params(integer=True)
-        axes.legend(fontsize=7)
-        axes.grid(alpha=0.2)
+    style.below(figure, 3, loss, accuracy)
+    return figure
 
 
-def _confusion(figure, done) -> None:
-    side = done.sides["evaluation"]
-    names = CRYSTAL_SYSTEMS
-    for axes, rule in zip(figure.subplots(1, len(scores.RULES)), scores.RULES, strict=True):
-        counts = sum(
-            scores.confusion(side.truth, scores.answers(r.logits["evaluation"], rule), len(names))
-            for r in done.seeds
-        )
+def confusion(given: Given) -> Figure:
+    """How often each crystal system was read as each, by the rule that joins the views."""
+    rules = list(given.frame.groupby("rule", sort=False))
+    figure, (panels,) = style.figure(style.PAGE_IN, 3.6, 1, len(rules), sharey=True)
+    ticks, n = range(len(CRYSTAL_SYSTEMS)), len(CRYSTAL_SYSTEMS)
+    for axes, (rule, rows) in zip(panels, rules, strict=True):
+        counts = rows["count"].to_numpy().reshape(n, n)
         share = counts / np.maximum(counts.sum(1, keepdims=True), 1)
-        axes.imshow(share, cmap="Blues", vmin=0, vmax=1)
+        axes.imshow(share, cmap="Greys", vmin=0, vmax=1)
         for (true, said), count in np.ndenumerate(counts):
-            axes.text(
-                said,
-                true,
-                str(count),
-                ha="center",
-                va="center",
-                fontsize=8,
-                color="white" if share[true, said] > 0.5 else "black",
-            )
-        ticks = range(len(names))
-        axes.set(
-            xticks=ticks,
-            yticks=ticks,
-            xlabel="answered",
-            ylabel="true",
-            title=f"{rule}: {np.trace(counts)} of {counts.sum()} right",
-        )
-        axes.set_xticklabels(names, rotation=45, ha="right")
-        axes.set_yticklabels(names)
+            color = "white" if share[true, said] > 0.5 else "black"
+            axes.text(said, true, str(count), ha="center", va="center", fontsize=7, color=color)
+        axes.set_xticks(ticks, CRYSTAL_SYSTEMS, rotation=45, ha="right")
+        axes.set_yticks(ticks, CRYSTAL_SYSTEMS)
+        axes.set_title(f"{rule}: {np.trace(counts)} of {counts.sum()} right", loc="left")
+        axes.set_xlabel("answered")
+    panels[0].set_ylabel("true")
+    return figure
 
 
-def _reliability(figure, done) -> None:
-    axes, side = figure.subplots(), done.sides["evaluation"]
-    axes.plot([0, 1], [0, 1], color="0.6", lw=0.8)
-    for result in done.seeds:
-        found = scores.calibration(scores.probabilities(result.logits["evaluation"]), side.truth)
-        (line,) = axes.plot(
-            found.confidence,
-            found.accuracy,
-            "-",
-            lw=1,
-            label=f"seed {result.seed}: calibration error {found.error:.3f}",
+def reliability(given: Given) -> Figure:
+    """Share right against the stated confidence; the size of a point tells how many they are."""
+    figure, ((axes,),) = style.figure(style.COLUMN_IN, 3.6)
+    axes.plot([0, 1], [0, 1], **style.GUIDE)
+    for number, (seed, rows) in enumerate(given.frame.groupby("seed", sort=False)):
+        look = style.series(number)
+        error = rows["calibration_error"].iloc[0]
+        axes.plot(
+            rows["confidence"],
+            rows["accuracy"],
+            label=f"seed {seed}: calibration error {error:.3f}",
+            **look | {"marker": ""},
         )
         axes.scatter(
-            found.confidence,
-            found.accuracy,
-            s=4 + 2 * found.count,
-            color=line.get_color(),
+            rows["confidence"],
+            rows["accuracy"],
+            s=4 + 2 * rows["count"],
+            color=look["color"],
+            marker=look["marker"],
             alpha=0.7,
+            clip_on=False,
         )
-    axes.set(
-        xlabel="stated confidence (softmax of the mean logits)",
-        ylabel="share right",
-        xlim=(0, 1),
-        ylim=(0, 1),
-    )
-    axes.legend(fontsize=7, loc="upper left")
-    axes.grid(alpha=0.2)
+    axes.set(xlabel="stated confidence", ylabel="share right", xlim=(0, 1), ylim=(0, 1))
+    style.below(figure, 1, axes)
+    return figure
+
+
+PLOTS = (
+    Plot("learning", "training-epochs", learning, ("training-steps",)),
+    Plot("confusion", "training-confusion", confusion),
+    Plot("reliability", "training-reliability", reliability),
+)

@@ -11,7 +11,7 @@ from rc_hpc.training.loop import Curves
 
 
 @dataclass(frozen=True)
-class Side:
+class Scored:
     """Structures that were scored.
 
     Attributes
@@ -68,5 +68,5 @@ class Done:
 
     seeds: list[SeedResult]
     train_ids: tuple[str, ...]
-    sides: Mapping[str, Side]
+    sides: Mapping[str, Scored]
     environment: dict

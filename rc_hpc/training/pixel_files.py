@@ -38,9 +38,10 @@ CODE = ("images/pixels",)
 
 
 @dataclass(frozen=True)
-class Pictures:
+class PixelBlock:
     """One block of pixels and where each structure lies in it."""
 
+    path: Path
     pixels: np.ndarray
     row: dict[str, int]
     views: tuple[str, ...]
@@ -64,10 +65,11 @@ class Pictures:
         return Examples(self.pixels, np.array([self.row[id_] for id_ in ids], np.int64), labels)
 
 
-def read_pictures(path: Path) -> Pictures:
+def read_pixels(path: Path) -> PixelBlock:
     """Map a pixel file into memory."""
     columns, attrs = read_arrays(path, KIND, ("structures/id", "protocol/view"))
-    return Pictures(
+    return PixelBlock(
+        path,
         mapped(path, KIND, "pixels"),
         {id_: row for row, id_ in enumerate(columns["structures/id"])},
         tuple(columns["protocol/view"]),

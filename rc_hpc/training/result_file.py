@@ -11,7 +11,7 @@ from rc_hpc.store.arrays import ArrayFile, new_arrays
 from rc_hpc.store.attributes import package_versions
 from rc_hpc.training import scores
 from rc_hpc.training.loop import EPOCH
-from rc_hpc.training.outcome import Done, Side
+from rc_hpc.training.outcome import Done, Scored
 
 KIND = "training"
 TITLE = "Networks trained to read the crystal system off pictures: logits, learning curves, scores."
@@ -91,7 +91,7 @@ def _add_curves(file: ArrayFile, done: Done) -> None:
         )
 
 
-def _add_side(file: ArrayFile, name: str, side: Side, logits: np.ndarray) -> None:
+def _add_side(file: ArrayFile, name: str, side: Scored, logits: np.ndarray) -> None:
     row = f"{name}_structure"
     file.add(
         f"{name}/id",

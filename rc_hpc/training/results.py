@@ -9,9 +9,12 @@ from rc_hpc.answers.predictions import Prediction, PredictionFile, to_json
 from rc_hpc.answers.votes import count_votes, winner
 from rc_hpc.core.constants import CRYSTAL_SYSTEMS
 from rc_hpc.core.files import disk_errors, write_whole
+from rc_hpc.report.plot import Origin
 from rc_hpc.report.tables import Table
-from rc_hpc.training import checkpoints, figures, scores
-from rc_hpc.training.outcome import Done, SeedResult, Side
+from rc_hpc.training import checkpoints, scores
+from rc_hpc.training.figures import write_figures
+from rc_hpc.training.outcome import Done, Scored, SeedResult
+from rc_hpc.training.pixel_files import PixelBlock
 from rc_hpc.training.recipe import Recipe
 from rc_hpc.training.result_file import write_file
 from rc_hpc.training.tables import accuracies, classes
@@ -23,7 +26,7 @@ def write_results(
     done: Done,
     recipe: Recipe,
     identity: dict,
-    views: tuple[str, ...],
+    pictures: PixelBlock,
 ) -> list[Table]:
     """Write everything, the HDF5 file last; returns the tables."""
     evaluation = done.sides["evaluation"]
@@ -35,13 +38,15 @@ def write_results(
             file = _predictions(result, rule, evaluation, recipe, identity)
             path = folder / "predictions" / f"seed-{result.seed}-{rule}.json"
             write_whole(path, to_json(file).encode())
-    figures.write(folder, done)
-    write_file(output, done, identity, views)
+    # From what, rather than from the file: that comes last, and says that all is done.
+    origin = Origin(f"training on {pictures.path.name}", identity["input_hash"], recipe.to_dict())
+    write_figures(folder, done, origin)
+    write_file(output, done, identity, pictures.views)
     return [accuracies(done), classes(done)]
 
 
 def _predictions(
-    result: SeedResult, rule: str, side: Side, recipe: Recipe, identity: dict
+    result: SeedResult, rule: str, side: Scored, recipe: Recipe, identity: dict
 ) -> PredictionFile:
     """One seed's answers; each view is a sample of the vote, the mean logit a single one."""
     logits = result.logits["evaluation"]

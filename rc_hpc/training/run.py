@@ -24,7 +24,7 @@ from rc_hpc.store.conditions import accepted, check_conditions
 from rc_hpc.store.outputs import check_not_read, check_output
 from rc_hpc.training import checkpoints
 from rc_hpc.training.options import TrainingOptions
-from rc_hpc.training.pixel_files import Pictures, read_pictures
+from rc_hpc.training.pixel_files import PixelBlock, read_pixels
 from rc_hpc.training.results import write_results
 from rc_hpc.training.seeds import Surroundings, Trainer
 from rc_hpc.training.split_files import Split, read_split
@@ -73,7 +73,7 @@ def run_training(
         None where it was stopped; empty where it was finished already.
     """
     folder, parts = output_folder(work.output), parts_folder(work.output)
-    split, pictures = read_split(options.split), read_pictures(options.pixels)
+    split, pictures = read_split(options.split), read_pixels(options.pixels)
     identity = _identity(options, split, pictures, ranks, device)
     claim, problem, finished = None, None, False
     if ranks.rank == 0:
@@ -104,9 +104,7 @@ def run_training(
         if ranks.rank == 0:
             if others := checkpoints.accepted_code(parts):
                 identity["accepted_code"] = others
-            tables = write_results(
-                work.output, folder, done, options.recipe, identity, pictures.views
-            )
+            tables = write_results(work.output, folder, done, options.recipe, identity, pictures)
             shutil.rmtree(parts)
         ranks.barrier()
         return tables
@@ -116,7 +114,7 @@ def run_training(
 
 
 def _identity(
-    options: TrainingOptions, split: Split, pictures: Pictures, ranks: Ranks, device
+    options: TrainingOptions, split: Split, pictures: PixelBlock, ranks: Ranks, device
 ) -> dict:
     """What the result depends on; work goes on only where all of it is the same."""
     packages = {name: version(name) for name in PACKAGES}

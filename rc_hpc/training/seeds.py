@@ -19,8 +19,8 @@ from rc_hpc.training import checkpoints, networks
 from rc_hpc.training.examples import Examples, split_holdout
 from rc_hpc.training.loop import Control, Curves, logits_of, train
 from rc_hpc.training.options import TrainingOptions
-from rc_hpc.training.outcome import Done, SeedResult, Side
-from rc_hpc.training.pixel_files import Pictures
+from rc_hpc.training.outcome import Done, Scored, SeedResult
+from rc_hpc.training.pixel_files import PixelBlock
 from rc_hpc.training.split_files import Split
 
 
@@ -61,7 +61,7 @@ class Trainer:
         self,
         options: TrainingOptions,
         split: Split,
-        pictures: Pictures,
+        pictures: PixelBlock,
         surroundings: Surroundings,
     ):
         self.options, self.around = options, surroundings
@@ -78,8 +78,8 @@ class Trainer:
         ids = np.array(train_part.ids, object)
         self.train_ids = tuple(ids[~held])
         self.sides = {
-            "holdout": Side(tuple(ids[held]), self.holdout.labels),
-            "evaluation": Side(evaluation.ids, self.evaluation.labels),
+            "holdout": Scored(tuple(ids[held]), self.holdout.labels),
+            "evaluation": Scored(evaluation.ids, self.evaluation.labels),
         }
         smallest = len(self.train_set) // -(-len(self.train_set) // recipe.batch_size)
         if self.ranks.world > smallest:

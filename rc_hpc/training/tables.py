@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import product
+
 import numpy as np
 
 from rc_hpc.core.constants import CRYSTAL_SYSTEMS
@@ -9,7 +11,8 @@ from rc_hpc.report.tables import DIGITS, Table
 from rc_hpc.stats.frames import frame_of
 from rc_hpc.stats.intervals import wilson
 from rc_hpc.training import scores
-from rc_hpc.training.outcome import Done, Side
+from rc_hpc.training.loop import EPOCH
+from rc_hpc.training.outcome import Done, Scored
 
 _HEX, _TRI = CRYSTAL_SYSTEMS.index("hexagonal"), CRYSTAL_SYSTEMS.index("trigonal")
 
@@ -53,7 +56,7 @@ def accuracies(done: Done) -> Table:
     )
 
 
-def _record(side_name: str, seed: str, rule: str, count: int, side: Side, answer) -> dict:
+def _record(side_name: str, seed: str, rule: str, count: int, side: Scored, answer) -> dict:
     n = len(side.truth)
     low, high = wilson(count, n)
     found = {
@@ -80,16 +83,8 @@ def classes(done: Done) -> Table:
     """Right answers of each crystal system on the evaluation structures, summed over the seeds."""
     import pandas as pd
 
-    side, records = done.sides["evaluation"], []
-    counts = {
-        rule: sum(
-            scores.confusion(
-                side.truth, scores.answers(r.logits["evaluation"], rule), len(CRYSTAL_SYSTEMS)
-            )
-            for r in done.seeds
-        )
-        for rule in scores.RULES
-    }
+    records = []
+    counts = {rule: _confusion(done, rule) for rule in scores.RULES}
     for code, name in enumerate(CRYSTAL_SYSTEMS):
         record = {"crystal system": name}
         for rule, found in counts.items():
@@ -106,3 +101,77 @@ def classes(done: Done) -> Table:
         f"Evaluation structures by crystal system, all {len(done.seeds)} seeds",
         pd.DataFrame(records),
     )
+
+
+def epochs(done: Done) -> Table:
+    """Learning curves by epoch."""
+    import pandas as pd
+
+    rows = [
+        {"seed": result.seed, "epoch": number, **dict(zip(EPOCH, values, strict=True))}
+        for result in done.seeds
+        for number, values in enumerate(result.curves.epochs.tolist(), 1)
+    ]
+    return Table(
+        "training-epochs", "Loss (nat) and share right after each epoch", pd.DataFrame(rows)
+    )
+
+
+def steps(done: Done) -> Table:
+    """Learning curves by step; its epoch tells where among the epochs it lies."""
+    import pandas as pd
+
+    frames = []
+    for result in done.seeds:
+        curves = result.curves
+        at = (np.arange(len(curves.loss)) + 0.5) / len(curves.loss) * len(curves.epochs)
+        columns = {"seed": result.seed, "epoch": at, "rate": curves.rate, "loss": curves.loss}
+        frames.append(pd.DataFrame(columns))
+    caption = "Learning rate and loss (nat) of each step, before it"
+    return Table("training-steps", caption, pd.concat(frames, ignore_index=True))
+
+
+def confusion(done: Done) -> Table:
+    """Evaluation structures by true and answered crystal system, summed over the seeds."""
+    import pandas as pd
+
+    rows = []
+    for rule in scores.RULES:
+        counts = _confusion(done, rule)
+        rows += [
+            {"rule": rule, "true": true, "answered": said, "count": int(counts[at])}
+            for at, (true, said) in zip(
+                np.ndindex(counts.shape), product(CRYSTAL_SYSTEMS, repeat=2), strict=True
+            )
+        ]
+    caption = f"Evaluation structures by true and answered crystal system, {len(done.seeds)} seeds"
+    return Table("training-confusion", caption, pd.DataFrame(rows))
+
+
+def _confusion(done: Done, rule: str) -> np.ndarray:
+    side, n = done.sides["evaluation"], len(CRYSTAL_SYSTEMS)
+    answers = (scores.answers(result.logits["evaluation"], rule) for result in done.seeds)
+    return sum(scores.confusion(side.truth, answer, n) for answer in answers)
+
+
+def bins(done: Done) -> Table:
+    """Reliability: evaluation structures by stated confidence."""
+    import pandas as pd
+
+    frames = []
+    for result in done.seeds:
+        stated = scores.probabilities(result.logits["evaluation"])
+        found = scores.calibration(stated, done.sides["evaluation"].truth)
+        frames.append(
+            pd.DataFrame(
+                {
+                    "seed": result.seed,
+                    "confidence": found.confidence,
+                    "accuracy": found.accuracy,
+                    "count": found.count,
+                    "calibration_error": found.error,
+                }
+            )
+        )
+    caption = "Share right by stated confidence (softmax of the mean logits), evaluation structures"
+    return Table("training-reliability", caption, pd.concat(frames, ignore_index=True))

@@ -142,6 +142,8 @@ def test_figures_are_pictures(clean, name):
     with Image.open(clean.with_suffix("") / f"{name}.png") as image:
         assert len(np.unique(np.asarray(image.convert("L")))) > 3
     assert (clean.with_suffix("") / f"{name}.pdf").read_bytes().startswith(b"%PDF")
+    data = (clean.with_suffix("") / f"{name}.csv").read_text().splitlines()
+    assert data[0] == f"# figure: {name}" and sum(not line.startswith("#") for line in data) > 6
 
 
 @pytest.mark.parametrize(

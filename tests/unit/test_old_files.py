@@ -110,7 +110,6 @@ def test_an_unfinished_run_is_begun_anew_only_where_asked(stopped, capsys):
         assert h5["structures/id"].asstr()[()].tolist() == IDS
 
 
-@pytest.mark.xfail(strict=True, reason="merge sets its parts aside, and none names the version")
 @pytest.mark.parametrize(
     "args",
     [

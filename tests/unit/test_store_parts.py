@@ -246,7 +246,7 @@ def test_an_unreadable_disk_is_no_damage(tmp_path, monkeypatch):
     def refuse(path):
         raise OSError(errno.EIO, "Input/output error")
 
-    monkeypatch.setattr("rc_hpc.store.parts.seal_problem", refuse)
+    monkeypatch.setattr("rc_hpc.store.part_file.seal_problem", refuse)
     with pytest.raises(RcError, match="Input/output error"):
         parts.scan()
     assert (tmp_path / part).exists()

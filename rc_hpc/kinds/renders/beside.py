@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import logging
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -14,7 +14,7 @@ from rc_hpc.core.files import clean_leftovers, disk_errors
 from rc_hpc.core.options import Options
 from rc_hpc.core.vocabulary import Renderer
 from rc_hpc.images.files import PICTURE_NAME, drawing_versions, picture_folder
-from rc_hpc.images.scene import SAME_DEPTH
+from rc_hpc.images.view import SAME_DEPTH
 from rc_hpc.kinds.common.beside import Beside
 from rc_hpc.store import layout
 from rc_hpc.store.attributes import package_versions
@@ -68,8 +68,8 @@ class PictureFolder(Beside):
                 clean_leftovers(folder)
         lost: set[str] = set()
         for part in parts:
-            with layout.open_h5(store.folder / part) as h5:
-                lost.update(layout.read_rows(h5["structures/id"])[_missing(h5, folder)])
+            with store.open_part(part) as file:
+                lost.update(file["structures/id"][_missing(file.__getitem__, folder)])
         if lost:
             log.warning(
                 "%s: pictures of %d structures are missing and are drawn again", folder, len(lost)
@@ -79,7 +79,7 @@ class PictureFolder(Beside):
     def still_there(self) -> None:
         """Check that no picture of a finished manifest is missing."""
         with open_ours(self.output, "renders") as h5:
-            missing = _missing(h5, self.folder)
+            missing = _missing(lambda path: layout.read_rows(h5[path]), self.folder)
         if len(missing):
             raise RcError(
                 f"{self.output} is finished, but pictures of {len(missing)} structures are "
@@ -133,11 +133,11 @@ class PictureFolder(Beside):
         return text
 
 
-def _missing(h5, folder: Path) -> np.ndarray:
+def _missing(column: Callable[[str], np.ndarray], folder: Path) -> np.ndarray:
     """Rows of /structures of a manifest, or of a part of one, that lack a whole picture."""
-    names, sizes = layout.read_rows(h5["pictures/file"]), h5["pictures/bytes"][()]
+    names, sizes = column("pictures/file"), column("pictures/bytes")
     there = [_size(folder / name) == size for name, size in zip(names, sizes, strict=True)]
-    return np.unique(h5["pictures/structure"][()][~np.array(there, bool)])
+    return np.unique(column("pictures/structure")[~np.array(there, bool)])
 
 
 def _size(path: Path) -> int:
