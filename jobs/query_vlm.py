@@ -1,4 +1,4 @@
-"""Ask a vision-language model about crystals: ``python jobs/query_vlm.py --help``."""
+"""Ask a vision-language model about crystals: ``python -m rc_hpc.query_vlm --help``."""
 
 import sys
 from pathlib import Path

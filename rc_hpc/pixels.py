@@ -12,7 +12,7 @@ from rc_hpc.training.options import PixelOptions
 
 EXAMPLES = """\
   python -m rc_hpc.pixels renders.h5 -o pixels.h5           224 px, bicubic with antialiasing
-  python -m rc_hpc.pixels train.h5 eval.h5 -o pixels.h5     pictures of two rendering runs in one file
+  python -m rc_hpc.pixels train.h5 eval.h5 -o pixels.h5     pictures of two rendering runs in one
   python -m rc_hpc.pixels renders.h5 --size 64 --filter box -o small.h5
 
   Every picture is checked against the manifest's SHA-256. The attribute content_hash of the output

@@ -26,7 +26,7 @@ EXAMPLES = f"""\
   {ASK} packed.h5 ... -o my-model.h5 --dry-run --prices prices.toml
                                   requests, bytes, rough tokens and cost; nothing is sent
   {ASK} packed.h5 ... -o my-model.h5 --resume
-                                  go on where a stopped or killed run was; no reply is paid for twice
+                                  go on where a stopped or killed run was; nothing is paid for twice
   {ASK} eval.jsonl --pictures renders.h5 --arms pixels,question-only --temperature 0.7 ...
                                   records with material_id, crystal_system and their own question
   {ASK} eval_coords.jsonl --arms coordinates --cell stored ...
@@ -37,7 +37,7 @@ EXAMPLES = f"""\
   {ASK} packed.h5 --arms answer-from-text --emitted seen.emitted.json ...
                                   one model extracts the atoms, another answers from them
   {ASK} parse my-model.h5 --parser last-mention -o reread/
-                                  read the stored replies again, with another parser; nothing is sent
+                                  read the stored replies by another parser; nothing is sent
   python -m rc_hpc.ladder my-model.predictions/ --census census.h5
 
   Beside my-model.h5: my-model.journal.jsonl (every reply as it came; keep it),

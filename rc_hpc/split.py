@@ -11,16 +11,17 @@ from rc_hpc.core.options import Options
 from rc_hpc.training.options import AuditOptions, BuildOptions
 
 EXAMPLES = """\
-  python -m rc_hpc.split build packed.h5 --reserve 13 --train-per-system 230 --eval-per-system 30 -o split
-                                                    draw 13 elements that only evaluation structures hold
+  python -m rc_hpc.split build packed.h5 --reserve 13 --train-per-system 230 \\
+      --eval-per-system 30 -o split     draw 13 elements that only evaluation structures hold
   python -m rc_hpc.split build packed.h5 --reserve Ti,Mn,La --prior split/eval.ids -o new-split
-                                                    nothing, by id or formula, that was used before
-  python -m rc_hpc.split audit split                what the sides share, and whether every element is on its side
+                                        nothing, by id or formula, that was used before
+  python -m rc_hpc.split audit split    what the sides share, and what is on the wrong side
   python -m rc_hpc.split audit released --structures packed.h5
-                                                    a split whose lines have no formula
-  python -m rc_hpc.split build --help               the options of an action
+                                        a split whose lines have no formula
+  python -m rc_hpc.split build --help   the options of an action
 
-  A split is a folder: train.jsonl and eval.jsonl, their id lists, and split_meta.json with the SHA-256 of each.
+  A split is a folder: train.jsonl and eval.jsonl, their id lists, and split_meta.json with the
+  SHA-256 of each.
 """
 
 

@@ -1,6 +1,7 @@
 """A small endpoint that answers as real ones do, faults included; on 127.0.0.1 only.
 
-In a test: `with Stub(...) as stub`. As a program: ``python vlm_stub.py PORT_FILE [--faults SHARE] ...``.
+In a test: `with Stub(...) as stub`. As a program:
+``python vlm_stub.py PORT_FILE [--faults SHARE] ...``.
 """
 
 import argparse
@@ -100,10 +101,12 @@ class Stub:
     Parameters
     ----------
     answer
-        Called as answer(body, number) with the parsed request and its number from 0; returns (status, headers, body),
-        a dict for a 200, or None for the default: a system chosen by the hash of the prompt.
+        Called as answer(body, number) with the parsed request and its number from 0; returns
+        (status, headers, body), a dict for a 200, or None for the default: a system chosen by the
+        hash of the prompt.
     faults
-        Share of requests that meet one of `FAULTS`; for one body at most five, or as many as it has had replies.
+        Share of requests that meet one of `FAULTS`; for one body at most five, or as many as it
+        has had replies.
     latency_s, slots, queue
         Time of an answer, answers at once, and whether more than those wait (else they get 429).
     key

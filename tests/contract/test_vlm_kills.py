@@ -1,4 +1,7 @@
-"""Runs that are killed at any moment: in the end every sample is answered exactly once, and nothing was paid for twice unknown."""
+"""Runs that are killed at any moment.
+
+In the end every sample is answered exactly once, and nothing was paid for twice unknown.
+"""
 
 import json
 import os

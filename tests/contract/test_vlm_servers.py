@@ -1,8 +1,9 @@
 """The client against servers that nobody here wrote.
 
-llmock (PyPI) judges how a client bears faults. aimock (npm, @copilotkit/aimock) has the wider set of faults; it is used
-where `aimock` is on the path, or RC_HPC_AIMOCK names the program. transformers serve runs a real model: only where
-RC_HPC_VLM_URL and RC_HPC_VLM_MODEL name one that is running.
+llmock (PyPI) judges how a client bears faults. aimock (npm, @copilotkit/aimock) has the wider set
+of faults; it is used where `aimock` is on the path, or RC_HPC_AIMOCK names the program.
+transformers serve runs a real model: only where RC_HPC_VLM_URL and RC_HPC_VLM_MODEL name one that
+is running.
 """
 
 import json
@@ -133,7 +134,8 @@ def aimock(tmp_path):
     program = os.environ.get("RC_HPC_AIMOCK") or shutil.which("aimock")
     if program is None:
         pytest.skip(
-            "no aimock: npm install @copilotkit/aimock outside the checkout, then set RC_HPC_AIMOCK to node_modules/.bin/llmock"
+            "no aimock: npm install @copilotkit/aimock outside the checkout, then set "
+            "RC_HPC_AIMOCK to node_modules/.bin/llmock"
         )
     script = tmp_path / "script.json"
     script.write_text(json.dumps(SCRIPT))
@@ -209,7 +211,7 @@ def test_aimock_chaos(aimock, tmp_path, option):
     url = aimock(option, "0.3")
     asked = [Question(f"{number}", "pixels", "ask plain", "v1") for number in range(30)]
     quick = Patience(attempts=30, first_s=0.01, longest_s=0.05)
-    tally, records = ask(url, tmp_path, asked, patience=quick, workers=16)
+    _, records = ask(url, tmp_path, asked, patience=quick, workers=16)
     assert (
         outcomes(records) == ["answered"] * 30
         and max(len(record["attempts"]) for record in records) > 1
@@ -228,15 +230,8 @@ def test_a_real_model(tmp_path):
         picture(tmp_path / f"{n}.png", encode_png(np.full((64, 64, 3), 40 * n, np.uint8)))
         for n in range(5)
     ]
-    asked = questions(6, shown) + [
-        Question(
-            "broken",
-            "pixels",
-            "look",
-            "v1",
-            (picture(tmp_path / "bad.png", b"\x89PNG no picture"),),
-        )
-    ]
+    bad = picture(tmp_path / "bad.png", b"\x89PNG no picture")
+    asked = [*questions(6, shown), Question("broken", "pixels", "look", "v1", (bad,))]
     more = {"model": os.environ["RC_HPC_VLM_MODEL"], "max_tokens": 8}
     tally, records = ask(
         os.environ["RC_HPC_VLM_URL"],

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from rc_hpc.answers.votes import count_votes, winner
-from rc_hpc.training import scores as scores
+from rc_hpc.training import scores
 
 
 def one_hot(codes, strength=1.0):

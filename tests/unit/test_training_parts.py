@@ -1,4 +1,4 @@
-"""Parts of a training: what a step sees, hold-out, weights, precision, the CUDA path on tensors without data."""
+"""Parts of a training: steps, hold-out, weights, precision, the CUDA path without a device."""
 
 import importlib.util
 import types
@@ -124,7 +124,10 @@ def test_precision_and_augmentation_change_the_numbers_a_little(precision, augme
 
 @needs_torch
 def test_the_forward_pass_for_a_gpu_runs_on_tensors_without_data():
-    """Devices, types and shapes of the CUDA path under mixed precision; torch's backward pass would want a real device."""
+    """Devices, types and shapes of the CUDA path under mixed precision.
+
+    torch's backward pass would want a real device.
+    """
     import torch
     from torch._subclasses.fake_tensor import FakeTensorMode
     from torch.nn import functional
@@ -207,7 +210,7 @@ def test_weights_of_another_model_are_refused(tmp_path):
     path = tmp_path / "weights.pt"
     torch.save(networks.build("test_vit", 7, 32).state_dict(), path)
     for model in ("test_resnet", "torchvision:resnet18"):
-        with pytest.raises(RcError, match="weights.pt"):
+        with pytest.raises(RcError, match=r"weights\.pt"):
             networks.build(model, 7, 32, f"file:{path}")
 
 

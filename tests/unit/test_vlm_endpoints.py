@@ -1,4 +1,4 @@
-"""Answers of endpoints: what is a reply, what passes, what ends the request and what ends the run."""
+"""Answers of endpoints: what is a reply, what passes, what ends the request, what the run."""
 
 import json
 from email.utils import formatdate

@@ -47,7 +47,10 @@ def test_a_budget_is_corrected_by_what_was_used():
 
 
 def rounds(limiter, clock, n, fails):
-    """`n` rounds in which all slots are taken, then all come back; `fails(slots)` attempts of each meet a 429."""
+    """`n` rounds in which all slots are taken, then all come back.
+
+    `fails(slots)` attempts of each meet a 429.
+    """
 
     async def go():
         seen = []

@@ -109,8 +109,8 @@ def test_a_cell_as_text():
         lattice, ["Na", "Cl"], [[0, -1e-9, 0.5], [1 / 3, 0.999999, -0.25]]
     ).splitlines()
     assert (
-        lines[0]
-        == "Lattice parameters: a = 3.0000, b = 4.0000, c = 5.5902 angstrom; alpha = 90.000, beta = 116.565, gamma = 90.000 degrees"
+        lines[0] == "Lattice parameters: a = 3.0000, b = 4.0000, c = 5.5902 angstrom; "
+        "alpha = 90.000, beta = 116.565, gamma = 90.000 degrees"
     )
     assert lines[1] == "Atoms in the cell: 2" and lines[3:] == [
         "Na 0.00000 0.00000 0.50000",
