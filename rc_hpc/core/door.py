@@ -151,7 +151,7 @@ class Parser(argparse.ArgumentParser):
         elif one.short == "-v":
             how |= {"action": "count"}
         else:
-            how |= {"type": one.parse or str, "choices": one.choices, "metavar": one.metavar}
+            how |= {"type": one.parse or str, "choices": one.one_of, "metavar": one.metavar}
             if one.words > 1:
                 how["nargs"] = one.words
             if one.many:
@@ -212,8 +212,8 @@ def _parsed(where: str, one: Opt, value: Any) -> Any:
         parsed = one.parse(str(value)) if one.parse else str(value)
     except (ValueError, TypeError, argparse.ArgumentTypeError) as error:
         raise UsageError(f"{where} = {value!r} is not valid ({error})") from error
-    if one.choices and parsed not in one.choices:
-        raise UsageError(f"{where} = {value!r}; choose from {', '.join(one.choices)}")
+    if one.one_of and parsed not in one.one_of:
+        raise UsageError(f"{where} = {value!r}; choose from {', '.join(one.one_of)}")
     return parsed
 
 

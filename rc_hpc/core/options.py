@@ -38,7 +38,7 @@ class Opt:
     parse
         From the text of a flag to its value; None where the text itself is.
     choices
-        The only values allowed.
+        The only values allowed, or the only items of a tuple.
     metavar, short
         Name of the value in the help, and the one-letter flag.
     told
@@ -93,6 +93,11 @@ class Opt:
     def switch(self) -> bool:
         """Whether it is on or off."""
         return isinstance(self.asked, bool)
+
+    @property
+    def one_of(self) -> tuple[str, ...] | None:
+        """`choices`, where the value is one of them and not several."""
+        return None if isinstance(self.asked, tuple) and not self.many else self.choices
 
     @property
     def default(self) -> str:
