@@ -151,7 +151,7 @@ class Parser(argparse.ArgumentParser):
         elif one.short == "-v":
             how |= {"action": "count"}
         else:
-            how |= {"type": one.parse or str, "choices": one.one_of, "metavar": one.metavar}
+            how |= {"type": _converter(one), "choices": one.one_of, "metavar": one.metavar}
             if one.words > 1:
                 how["nargs"] = one.words
             if one.many:
@@ -162,6 +162,20 @@ class Parser(argparse.ArgumentParser):
             group.add_argument(one.name, **how)
         else:
             group.add_argument(*filter(None, (one.short, one.flag)), dest=one.name, **how)
+
+
+def _converter(one: Opt) -> Callable[[str], Any]:
+    """`Opt.parse` whose own words reach the message."""
+    if one.parse in (None, int, float, str, Path):
+        return one.parse or str
+
+    def convert(text: str) -> Any:
+        try:
+            return one.parse(text)
+        except (ValueError, TypeError) as error:
+            raise argparse.ArgumentTypeError(f"{text!r} is not valid ({error})") from error
+
+    return convert
 
 
 def _read_config(path: Path, known: Mapping[str, Opt]) -> dict[str, Any]:
