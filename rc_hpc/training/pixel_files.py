@@ -6,6 +6,7 @@ import dataclasses
 import hashlib
 import json
 import os
+import sys
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -22,6 +23,7 @@ from rc_hpc.images.files import drawing_versions
 from rc_hpc.images.pixels import check_reduction, decode
 from rc_hpc.kinds.renders.manifest import Manifest, read_manifest
 from rc_hpc.parallel.progress import Progress
+from rc_hpc.parallel.signals import StopSignal
 from rc_hpc.parallel.state import RunState
 from rc_hpc.store.arrays import mapped, new_arrays, read_arrays
 from rc_hpc.store.attributes import package_versions
@@ -90,14 +92,28 @@ def make_pixels(options: PixelOptions, work: CodedWorkOptions, talk: Talk) -> in
     setup_logging(talk)
     with RunState(work.state, "pixels", work.output) as state:
         state.begin()
-        told = _make(options, work, state)
+        with StopSignal() as stop:
+            try:
+                told = _make(options, work, stop, state)
+            except _Stopped:
+                state.stopped(stop.exit_code)
+                print(
+                    f"{work.output}: stopped by {stop.name}, nothing is kept: "
+                    "the same command begins anew",
+                    file=sys.stderr,
+                )
+                return stop.exit_code
         state.done()
     if not talk.quiet:
         print(told)
     return Exit.CLEAN
 
 
-def _make(options: PixelOptions, work: CodedWorkOptions, state: RunState) -> str:
+class _Stopped(Exception):
+    """A signal came; what is half written goes."""
+
+
+def _make(options: PixelOptions, work: CodedWorkOptions, stop: StopSignal, state: RunState) -> str:
     check_reduction(options.size, options.filter)
     check_not_read(work.output, options.manifest)
     check_output(work.output, work.resume, work.overwrite)
@@ -118,7 +134,7 @@ def _make(options: PixelOptions, work: CodedWorkOptions, state: RunState) -> str
         return f"{work.output}: finished already"
     n_views = len(manifests[0].views)
     with Progress(len(ids), "structures", work.progress, state=state) as progress:
-        _write(manifests, ids, options, work.output, identity, progress)
+        _write(manifests, ids, options, work.output, identity, progress, stop)
     n_without = sum(int(np.sum(~one.whole)) for one in manifests)
     size = work.output.stat().st_size / 1e6
     text = (
@@ -157,6 +173,7 @@ def _write(
     output: Path,
     identity: dict,
     progress: Progress,
+    stop: StopSignal,
 ) -> None:
     views, size = manifests[0].views, options.size
     attrs = {"package_versions": package_versions() | drawing_versions() | {"pillow": _pillow()}}
@@ -173,6 +190,8 @@ def _write(
             ("structure", "view", "row", "column", "colour"),
         )
         for row, pictures in enumerate(_decoded(manifests, options)):
+            if stop.requested:
+                raise _Stopped
             pixels[row] = pictures
             file.h5.check_disk()
             progress.update(row + 1)

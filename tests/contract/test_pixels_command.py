@@ -1,6 +1,8 @@
 """Pixel files: what is in them, what they refuse, and that they are the pictures."""
 
+import os
 import shutil
+import signal
 
 import h5py
 import numpy as np
@@ -10,9 +12,11 @@ from PIL import Image
 from rc_hpc.core.errors import RcError
 from rc_hpc.images.pixels import FILTERS, decode
 from rc_hpc.pack import main as pack
+from rc_hpc.parallel.state import read_state
 from rc_hpc.pixels import main
 from rc_hpc.render import main as render
 from rc_hpc.store.arrays import mapped, read_arrays
+from rc_hpc.training import pixel_files
 
 QUICK = ["--progress", "none", "-q"]
 
@@ -142,6 +146,26 @@ def test_changed_and_missing_pictures_are_named(renders, tmp_path, capsys):
     picture.unlink()
     assert main(request) == 1 and picture.name in capsys.readouterr().err
     assert not (tmp_path / "pixels.h5").exists() and not list(tmp_path.glob(".*.tmp"))
+
+
+@pytest.mark.parametrize(("name", "code"), [("SIGTERM", 0), ("SIGINT", 130)])
+def test_a_signal_leaves_nothing_half_done(renders, tmp_path, monkeypatch, capsys, name, code):
+    output, state = tmp_path / "p.h5", tmp_path / "state.json"
+    read = pixel_files._bytes
+
+    def interrupted(path, digest):
+        os.kill(os.getpid(), getattr(signal, name))
+        monkeypatch.undo()
+        return read(path, digest)
+
+    monkeypatch.setattr(pixel_files, "_bytes", interrupted)
+    request = [str(renders / "one.h5"), "-o", str(output), "--threads", "1", *QUICK]
+    assert main([*request, "--state", str(state)]) == code
+    assert name in capsys.readouterr().err and list(tmp_path.iterdir()) == [state]
+    assert read_state(state)["state"] == "stopped"
+    assert main([*request, "--size", "32", "--state", str(state)]) == 0
+    told, attrs = read_state(state), read_arrays(output, "pixels", ())[1]
+    assert (told["state"], told["content_hash"]) == ("done", attrs["content_hash"])
 
 
 @pytest.mark.parametrize(
