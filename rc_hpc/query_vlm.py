@@ -77,6 +77,11 @@ def parse_parser() -> Parser:
     return p
 
 
+def parsers() -> dict[str, Parser]:
+    """Argument parsers by action; an empty name: of asking."""
+    return {"": parser(), "parse": parse_parser()}
+
+
 def main(argv=None) -> int:
     """Entry point; returns the exit code."""
     return guarded(_run, sys.argv[1:] if argv is None else list(argv))

@@ -68,6 +68,11 @@ def action_parser(name: str) -> Parser:
     return p
 
 
+def parsers() -> dict[str, Parser]:
+    """Argument parsers by action."""
+    return {name: action_parser(name) for name in ACTIONS}
+
+
 def main(argv=None) -> int:
     """Entry point; returns the exit code."""
     return guarded(_run, sys.argv[1:] if argv is None else list(argv))

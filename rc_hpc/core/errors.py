@@ -41,6 +41,9 @@ class StructureError(Exception):
         super().__init__(message)
         self.status = status
 
+    def __reduce__(self):  # to another process
+        return type(self), (self.status, str(self))
+
 
 class RcError(Exception):
     """The run cannot go on; the message names the thing and the cure."""

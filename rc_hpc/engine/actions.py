@@ -48,17 +48,25 @@ class MergeOptions(ActionOptions):
     )
 
 
+def parser(command: str, action: str) -> Parser:
+    """Argument parser of an action on one command's output."""
+    p = Parser(f"python -m rc_hpc.{command} {action}", f"{LINES[action]}.")
+    p.add_options(_options(action), output=Path(of_command(command)[0].output))
+    return p
+
+
 def run_action(command: str, argv: list[str]) -> int:
     """Run ``status``, ``merge`` or ``validate`` of one command's output."""
     action, *rest = argv
-    options = MergeOptions if action == "merge" else ActionOptions
-    p = Parser(f"python -m rc_hpc.{command} {action}", f"{LINES[action]}.")
-    p.add_options(options, output=Path(of_command(command)[0].output))
-    asked = p.read(rest)
+    asked = parser(command, action).read(rest)
     setup_logging(asked.make(Talk))
     return {"status": _status, "merge": _merge, "validate": _validate}[action](
-        command, asked.make(options)
+        command, asked.make(_options(action))
     )
+
+
+def _options(action: str) -> type[ActionOptions]:
+    return MergeOptions if action == "merge" else ActionOptions
 
 
 def _status(command: str, options: ActionOptions) -> int:

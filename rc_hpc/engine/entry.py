@@ -32,6 +32,13 @@ def parser(kind: Kind) -> Parser:
     return p
 
 
+def parsers(command: str) -> dict[str, Parser]:
+    """Parsers of a command by the word that follows its name; an empty one: its own."""
+    kinds = {kind.command.partition(" ")[2]: parser(kind) for kind in of_command(command)}
+    action_parser = resolve("rc_hpc.engine.actions:parser")
+    return kinds | {action: action_parser(command, action) for action in ACTIONS}
+
+
 def main(command: str, argv: Sequence[str] | None = None, about: Parser | None = None) -> int:
     """Exit code of a command.
 

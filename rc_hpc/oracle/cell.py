@@ -51,7 +51,9 @@ def drawn(cell: PackedCell, tiling):
     return lattice, positions, numbers, min_distances(lattice, positions, numbers)[0]
 
 
-def tile(lattice, positions, numbers, tiling):
+def tile(
+    lattice: np.ndarray, positions: np.ndarray, numbers: np.ndarray, tiling: tuple[int, int, int]
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Supercell in site-major order: all copies of an atom follow each other.
 
     Returns

@@ -1,0 +1,144 @@
+"""A ceiling as a picture: what each camera sees, the phantoms, and all view subsets."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from rc_hpc.geometry.protocol import Protocol
+from rc_hpc.oracle.cell import tile
+from rc_hpc.report import style
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+#: Views side by side.
+COLUMNS = 5
+#: Subsets of which each can still have a place of its own.
+MOST_SUBSETS = 64
+#: Heights of a row of views, of the bars, and of a camera's line below them, in.
+VIEWS_IN, BARS_IN, ROW_IN = 1.7, 1.2, 0.16
+#: Disc radius in covalent radii.
+RADII = 0.5
+_PHANTOM: dict[str, Any] = {
+    "color": "#D55E00",
+    "marker": "x",
+    "linestyle": "none",
+    "markersize": 5,
+    "markeredgewidth": 1.2,
+    "zorder": 9,
+}
+
+
+def draw_views(
+    cell: Any, protocol: Protocol, subsets: pd.DataFrame, subset: str, phantoms: pd.DataFrame
+) -> Figure:
+    """The views of a structure with its phantoms, above the phantoms of each subset.
+
+    Parameters
+    ----------
+    cell
+        Lattice, positions and numbers of the conventional cell.
+    subsets, phantoms
+        See `rc_hpc.api.results.Ceiling`; the phantoms are those of `subset`.
+    """
+    from matplotlib.figure import Figure
+
+    _, positions, numbers = tile(cell.lattice, cell.positions, cell.numbers, protocol.tiling)
+    points = phantoms[["x", "y", "z"]].to_numpy(float)
+    rows = -(-len(protocol.views) // COLUMNS)
+    several = len(subsets) <= MOST_SUBSETS
+    below = BARS_IN + ROW_IN * len(protocol.views) if several else 0.0
+    heights = [VIEWS_IN] * rows + [below] * several
+    with style.styled():
+        figure = Figure(figsize=(style.PAGE_IN, sum(heights)), layout="constrained")
+        parts = figure.subfigures(len(heights), 1, squeeze=False, height_ratios=heights)[:, 0]
+        for row in range(rows):
+            axes = parts[row].subplots(1, COLUMNS, squeeze=False)[0]
+            for place, ax in enumerate(axes):
+                camera = row * COLUMNS + place
+                ax.set_axis_off()
+                if camera < len(protocol.views):
+                    _view(ax, protocol, camera, positions, numbers, points)
+                    marked = protocol.views[camera] in subset.split("+")
+                    ax.set_title(protocol.views[camera], color="black" if marked else "0.6")
+        if several:
+            _all_subsets(parts[-1], protocol, subsets, subset)
+        figure.suptitle(f"{len(phantoms)} phantoms (×) on {subset}", fontsize="medium")
+    return figure
+
+
+def _view(
+    ax: Axes,
+    protocol: Protocol,
+    camera: int,
+    positions: np.ndarray,
+    numbers: np.ndarray,
+    phantoms: np.ndarray,
+) -> None:
+    """Atoms as discs, the nearest on top, and phantoms as crosses."""
+    from ase.data import covalent_radii
+    from ase.data.colors import jmol_colors
+    from matplotlib.collections import PatchCollection
+    from matplotlib.patches import Circle
+
+    screen, depth = _projected(protocol, camera, positions)
+    scale = protocol.focal[camera] / -depth if protocol.pinhole[camera] else np.ones(len(depth))
+    order = np.argsort(depth, kind="stable")
+    radii = RADII * covalent_radii[numbers] * scale
+    discs = [Circle(tuple(screen[atom]), radii[atom]) for atom in order]
+    colors = jmol_colors[numbers[order]]
+    ax.add_collection(PatchCollection(discs, facecolor=colors, edgecolor="black", linewidth=0.5))
+    if len(phantoms):
+        ax.plot(*_projected(protocol, camera, phantoms)[0].T, **_PHANTOM)
+    ax.autoscale_view()
+    ax.set_aspect("equal", anchor="N")
+
+
+def _projected(
+    protocol: Protocol, camera: int, points: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Screen coordinates (n, 2), Å where the picture is to scale, and depths (n,), Å."""
+    rotation = protocol.rotations[camera]
+    if protocol.centres is None or not protocol.pinhole[camera]:
+        seen = points @ rotation
+        return seen[:, :2], seen[:, 2]
+    seen = (points - protocol.centres[camera]) @ rotation
+    return seen[:, :2] * (protocol.focal[camera] / -seen[:, 2:]), seen[:, 2]
+
+
+def _all_subsets(part: Any, protocol: Protocol, subsets: pd.DataFrame, chosen: str) -> None:
+    """Phantoms of each subset as bars, above the cameras that it has."""
+    bars, members = part.subplots(
+        2, 1, sharex=True, height_ratios=(BARS_IN, ROW_IN * len(protocol.views))
+    )
+    places = np.arange(len(subsets))
+    right = subsets["correct_crystal_system"].to_numpy(bool)
+    for which, color, label in ((right, "black", "right"), (~right, "white", "wrong")):
+        if which.any():
+            bars.bar(
+                places[which],
+                subsets["n_phantoms"].to_numpy()[which],
+                color=color,
+                edgecolor="black",
+                linewidth=0.7,
+                label=f"crystal system {label}",
+            )
+    bars.set_ylabel("phantoms")
+    bars.set_ylim(0, max(1.0, 1.05 * subsets["n_phantoms"].max()))
+    bars.yaxis.get_major_locator().set_params(integer=True)
+    bars.tick_params(axis="x", length=0, labelbottom=False)
+    bars.legend(loc="upper right")
+    for place, name in enumerate(subsets.index):
+        cameras = [protocol.views.index(camera) for camera in name.split("+")]
+        marked = set(name.split("+")) == set(chosen.split("+"))
+        color = _PHANTOM["color"] if marked else "black"
+        members.plot(
+            [place] * len(cameras), cameras, color=color, marker="o", markersize=2.5, linewidth=0.8
+        )
+    style.categories(members, protocol.views)
+    members.tick_params(axis="x", length=0, labelbottom=False)
+    members.spines[["left", "bottom"]].set_visible(False)
