@@ -82,10 +82,10 @@ def prefetched(
     def fill() -> None:
         try:
             for batch in batches:
-                found = examples.take(batch)
+                prepared = examples.take(batch)
                 while not done.is_set():
                     try:
-                        ready.put(found, timeout=0.1)
+                        ready.put(prepared, timeout=0.1)
                         break
                     except queue.Full:
                         continue
@@ -98,10 +98,10 @@ def prefetched(
     thread.start()
     try:
         for _ in batches:
-            found = ready.get()
-            if isinstance(found, BaseException):
-                raise found
-            yield found
+            prepared = ready.get()
+            if isinstance(prepared, BaseException):
+                raise prepared
+            yield prepared
     finally:
         done.set()
         thread.join()

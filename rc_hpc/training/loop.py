@@ -109,7 +109,7 @@ def logits_of(network, examples: Examples, recipe: Recipe, control: Control) -> 
     """
     import torch
 
-    ranks, found = control.ranks, []
+    ranks, parts = control.ranks, []
     network.eval()
     mine = np.arange(len(examples))[ranks.rank :: ranks.world]
     batches = [
@@ -118,10 +118,10 @@ def logits_of(network, examples: Examples, recipe: Recipe, control: Control) -> 
     with torch.inference_mode(), contextlib.closing(prefetched(examples, batches)) as ready:
         for pictures, _ in ready:
             with _autocast(recipe, control.device):
-                found.append(network(_input(pictures, control.device)).float().cpu().numpy())
+                parts.append(network(_input(pictures, control.device)).float().cpu().numpy())
     network.train()
     whole = None
-    for rank, part in enumerate(ranks.gather(np.concatenate(found) if found else None)):
+    for rank, part in enumerate(ranks.gather(np.concatenate(parts) if parts else None)):
         if part is not None:
             whole = np.empty((len(examples), part.shape[1]), np.float32) if whole is None else whole
             whole[rank :: ranks.world] = part

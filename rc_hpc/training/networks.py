@@ -205,9 +205,11 @@ def _torchvision(name: str, n_classes: int, size: int, weights: str):
     cure = _hub_cure(f"torchvision.models.get_model({name!r}, weights='DEFAULT')", "TORCH_HOME", "")
     try:
         if weights == "hub":
-            found = torchvision.models.get_model_weights(name).DEFAULT
-            network = torchvision.models.get_model(name, weights=found)
-            _check_cached(Path(torch.hub.get_dir()) / "checkpoints" / found.url.rpartition("/")[2])
+            published = torchvision.models.get_model_weights(name).DEFAULT
+            network = torchvision.models.get_model(name, weights=published)
+            _check_cached(
+                Path(torch.hub.get_dir()) / "checkpoints" / published.url.rpartition("/")[2]
+            )
             return _new_head(network, n_classes)
         network = _new_head(torchvision.models.get_model(name), n_classes)
         if weights != "random":

@@ -143,10 +143,10 @@ def _add_side(file: ArrayFile, name: str, side: Scored, logits: np.ndarray) -> N
         "Structures by true class (rows) and answered class (columns).",
         ("training", "rule_index", "true_class", "answered_class"),
     )
-    found = [scores.calibration(scores.probabilities(one), side.truth) for one in logits]
+    calibrations = [scores.calibration(scores.probabilities(one), side.truth) for one in logits]
     file.add(
         f"{name}/calibration_error",
-        np.array([c.error for c in found]),
+        np.array([c.error for c in calibrations]),
         "1",
         "Expected calibration error of the softmax of the mean logits.",
         ("training",),
@@ -161,21 +161,21 @@ def _add_side(file: ArrayFile, name: str, side: Scored, logits: np.ndarray) -> N
     )
     file.add(
         f"{name}/calibration_count",
-        np.stack([c.count for c in found]),
+        np.stack([c.count for c in calibrations]),
         "1",
         "Structures by confidence.",
         ("training", "bin"),
     )
     file.add(
         f"{name}/calibration_confidence",
-        np.stack([c.confidence for c in found]),
+        np.stack([c.confidence for c in calibrations]),
         "1",
         "Mean confidence of each bin; NaN where empty.",
         ("training", "bin"),
     )
     file.add(
         f"{name}/calibration_accuracy",
-        np.stack([c.accuracy for c in found]),
+        np.stack([c.accuracy for c in calibrations]),
         "1",
         "Share of right answers of each bin; NaN where empty.",
         ("training", "bin"),

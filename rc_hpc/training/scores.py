@@ -35,9 +35,9 @@ def answers(logits: np.ndarray, rule: str) -> np.ndarray:
 
 def confusion(truth: np.ndarray, answer: np.ndarray, n_classes: int) -> np.ndarray:
     """Counts, (classes, classes) int64: rows are the truth, columns the answer."""
-    found = np.zeros((n_classes, n_classes), np.int64)
-    np.add.at(found, (truth, answer), 1)
-    return found
+    counts = np.zeros((n_classes, n_classes), np.int64)
+    np.add.at(counts, (truth, answer), 1)
+    return counts
 
 
 def probabilities(logits: np.ndarray) -> np.ndarray:

@@ -115,10 +115,10 @@ class Trainer:
         began = time.monotonic()
         steps = -(-len(self.train_set) // recipe.batch_size) * recipe.epochs
 
-        def save(found: dict) -> None:
+        def save(reached: dict) -> None:
             if ranks.rank == 0:
                 seconds = carried + time.monotonic() - began
-                checkpoints.save(path, {**found, "start": start, "seconds": seconds})
+                checkpoints.save(path, {**reached, "start": start, "seconds": seconds})
 
         with Progress(
             steps,

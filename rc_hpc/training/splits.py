@@ -77,10 +77,12 @@ def rank(seed: int, id_: str) -> bytes:
 
 def draw_reserved(candidates: Iterable[Candidate], count: int, seed: int) -> tuple[str, ...]:
     """Elements to reserve, drawn from those that occur; sorted."""
-    found = {element for candidate in candidates for element in candidate.elements}
-    if not 0 < count < len(found):
-        raise UsageError(f"--reserve {count}: {len(found)} elements occur; give fewer, at least 1")
-    return tuple(sorted(sorted(found, key=lambda element: rank(seed, element))[:count]))
+    occurring = {element for candidate in candidates for element in candidate.elements}
+    if not 0 < count < len(occurring):
+        raise UsageError(
+            f"--reserve {count}: {len(occurring)} elements occur; give fewer, at least 1"
+        )
+    return tuple(sorted(sorted(occurring, key=lambda element: rank(seed, element))[:count]))
 
 
 def build(

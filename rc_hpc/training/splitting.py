@@ -121,11 +121,11 @@ def _tell(tables: list[Table], talk: Talk) -> None:
 def read_formulas(path: Path) -> dict[str, str]:
     """Formula by id: of a packed file, or of a JSON object of id to an object with ``formula``."""
     if path.suffix in HDF5:
-        found = read_table(path, [f"structures/{name}" for name in ("id", "formula")])
+        table = read_table(path, [f"structures/{name}" for name in ("id", "formula")])
         return {
             id_: formula
             for id_, formula in zip(
-                found["structures/id"], found["structures/formula"], strict=True
+                table["structures/id"], table["structures/formula"], strict=True
             )
             if formula
         }
@@ -168,9 +168,9 @@ def read_hash(packed: Path) -> str:
 
 
 def _candidates(packed: Path, max_atoms: int, quarantined: bool) -> list[Candidate]:
-    found = read_table(packed, [f"structures/{name}" for name in _COLUMNS])
+    table = read_table(packed, [f"structures/{name}" for name in _COLUMNS])
     ids, status, quarantine, formulas, systems, n_atoms, duplicate = (
-        found[f"structures/{name}"] for name in _COLUMNS
+        table[f"structures/{name}"] for name in _COLUMNS
     )
     usable = (status == Status.ok) & (quarantine == 0)
     if quarantined:

@@ -59,7 +59,7 @@ def accuracies(done: Done) -> Table:
 def _record(side_name: str, seed: str, rule: str, count: int, side: Scored, answer) -> dict:
     n = len(side.truth)
     low, high = wilson(count, n)
-    found = {
+    record = {
         "structures": side_name,
         "seed": seed,
         "rule": rule,
@@ -73,10 +73,10 @@ def _record(side_name: str, seed: str, rule: str, count: int, side: Scored, answ
         ("hexagonal_as_trigonal", _HEX, _TRI),
         ("trigonal_as_hexagonal", _TRI, _HEX),
     ):
-        found[name] = (
+        record[name] = (
             None if answer is None else int(np.sum((side.truth == true) & (answer == said)))
         )
-    return found
+    return record
 
 
 def classes(done: Done) -> Table:
@@ -87,11 +87,11 @@ def classes(done: Done) -> Table:
     counts = {rule: _confusion(done, rule) for rule in scores.RULES}
     for code, name in enumerate(CRYSTAL_SYSTEMS):
         record = {"crystal system": name}
-        for rule, found in counts.items():
-            others = found[code].copy()
+        for rule, matrix in counts.items():
+            others = matrix[code].copy()
             others[code] = 0
-            n = int(found[code].sum())
-            record[rule] = f"{found[code, code]}/{n}"
+            n = int(matrix[code].sum())
+            record[rule] = f"{matrix[code, code]}/{n}"
             record[f"{rule}, most often read as"] = (
                 f"{CRYSTAL_SYSTEMS[others.argmax()]} ({others.max()})" if others.any() else ""
             )
@@ -161,15 +161,15 @@ def bins(done: Done) -> Table:
     frames = []
     for result in done.seeds:
         stated = scores.probabilities(result.logits["evaluation"])
-        found = scores.calibration(stated, done.sides["evaluation"].truth)
+        calibration = scores.calibration(stated, done.sides["evaluation"].truth)
         frames.append(
             pd.DataFrame(
                 {
                     "seed": result.seed,
-                    "confidence": found.confidence,
-                    "accuracy": found.accuracy,
-                    "count": found.count,
-                    "calibration_error": found.error,
+                    "confidence": calibration.confidence,
+                    "accuracy": calibration.accuracy,
+                    "count": calibration.count,
+                    "calibration_error": calibration.error,
                 }
             )
         )

@@ -319,12 +319,12 @@ def proxy_of(url: str) -> str | None:
     As aiohttp's `trust_env`, without its look into ~/.netrc, whose entries would take the place of
     the key.
     """
-    found = urlsplit(url)
-    host = found.hostname or ""
+    parts = urlsplit(url)
+    host = parts.hostname or ""
     if is_loopback(host) or urllib.request.proxy_bypass(host):
         return None
     proxies = urllib.request.getproxies()
-    return proxies.get(found.scheme, proxies.get("all"))
+    return proxies.get(parts.scheme, proxies.get("all"))
 
 
 def _now() -> str:

@@ -157,19 +157,19 @@ class Endpoint:
         if not 200 <= status < 300:
             raise fault_of(status, headers, body, now)
         try:
-            found = json.loads(body)
+            answer = json.loads(body)
         except ValueError:
             raise Fault(
                 Kind.RETRY, f"{status}, but the body is not JSON: {body[:100]!r}", status
             ) from None
-        if not isinstance(found, dict):
+        if not isinstance(answer, dict):
             raise Fault(
-                Kind.RETRY, f"{status}, but the body is a JSON {type(found).__name__}", status
+                Kind.RETRY, f"{status}, but the body is a JSON {type(answer).__name__}", status
             )
-        if found.get("error"):
-            raise _hidden(found["error"], headers, now)
+        if answer.get("error"):
+            raise _hidden(answer["error"], headers, now)
         reply = (
-            _read_messages(found) if self.name == "anthropic" else _read_chat(found, headers, now)
+            _read_messages(answer) if self.name == "anthropic" else _read_chat(answer, headers, now)
         )
         if reply is None:
             raise Fault(
@@ -215,8 +215,8 @@ def _hidden(error, headers: Mapping[str, str], now: float) -> Fault:
     return fault
 
 
-def _read_chat(found: dict, headers: Mapping[str, str], now: float) -> Reply | None:
-    choices = found.get("choices")
+def _read_chat(answer: dict, headers: Mapping[str, str], now: float) -> Reply | None:
+    choices = answer.get("choices")
     if not isinstance(choices, list) or not choices or not isinstance(choices[0], dict):
         return None
     choice = choices[0]
@@ -237,20 +237,20 @@ def _read_chat(found: dict, headers: Mapping[str, str], now: float) -> Reply | N
     )
     refusal = message.get("refusal")
     return _judged(
-        found,
+        answer,
         text,
         thought,
         reason,
-        found.get("provider"),
+        answer.get("provider"),
         refusal if isinstance(refusal, str) else "",
     )
 
 
-def _read_messages(found: dict) -> Reply | None:
-    if found.get("type") not in (None, "message") or not isinstance(found.get("content"), list):
+def _read_messages(answer: dict) -> Reply | None:
+    if answer.get("type") not in (None, "message") or not isinstance(answer.get("content"), list):
         return None
-    text, thought = _parts(found["content"])
-    return _judged(found, text or "", thought, found.get("stop_reason"), None, "")
+    text, thought = _parts(answer["content"])
+    return _judged(answer, text or "", thought, answer.get("stop_reason"), None, "")
 
 
 def _parts(content) -> tuple[str | None, str | None]:
@@ -280,10 +280,10 @@ def _flat(value) -> str:
 
 
 def _judged(
-    found: dict, text: str | None, thought: str | None, reason, provider, refusal: str
+    answer: dict, text: str | None, thought: str | None, reason, provider, refusal: str
 ) -> Reply:
     word = reason.lower() if isinstance(reason, str) else ""
-    usage = found.get("usage") if isinstance(found.get("usage"), dict) else None
+    usage = answer.get("usage") if isinstance(answer.get("usage"), dict) else None
     outcome, message = Outcome.answered, ""
     if word in _SAFETY or (refusal and not text):
         outcome, message = Outcome.refused, refusal or f"stopped by {reason}"
@@ -304,7 +304,7 @@ def _judged(
         usage,
         *(
             value if isinstance(value, str) else None
-            for value in (found.get("model"), provider, found.get("id"))
+            for value in (answer.get("model"), provider, answer.get("id"))
         ),
         message,
     )

@@ -115,18 +115,18 @@ def fault_of(status: int, headers: Mapping[str, str], body: str, now: float) -> 
 def error_text(body: str) -> tuple[str, str]:
     """Code and message of an error body in any of the usual shapes; of HTML, the text alone."""
     try:
-        found = json.loads(body)
+        content = json.loads(body)
     except ValueError:
         return "", " ".join(re.sub(r"<[^>]*>", " ", body).split())[:300]
-    if isinstance(found, dict):
-        error = found.get("error", found.get("detail", found.get("message", found)))
+    if isinstance(content, dict):
+        error = content.get("error", content.get("detail", content.get("message", content)))
         if isinstance(error, dict):
             code = next(
                 (str(error[key]) for key in ("code", "type", "status") if error.get(key)), ""
             )
             return code, " ".join(str(error.get("message", error)).split())[:500]
         return "", " ".join(str(error).split())[:500]
-    return "", " ".join(str(found).split())[:500]
+    return "", " ".join(str(content).split())[:500]
 
 
 def wait_asked(headers: Mapping[str, str], now: float) -> float | None:

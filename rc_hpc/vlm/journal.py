@@ -61,7 +61,7 @@ def read_journal(path: Path) -> Contents:
     RcError
         A line before the end is damaged; names it.
     """
-    found = Contents()
+    contents = Contents()
     try:
         with open(path, "rb") as file:
             place, torn = 0, 0
@@ -75,12 +75,12 @@ def read_journal(path: Path) -> Contents:
                         "file, or remove that line"
                     )
                 else:
-                    _enter(found, entry, place)
-                    found.good_bytes = place + len(line)
+                    _enter(contents, entry, place)
+                    contents.good_bytes = place + len(line)
                 place += len(line)
     except OSError as error:
         raise RcError(f"{path}: cannot be read ({error.strerror}); check the path") from error
-    return found
+    return contents
 
 
 def _parsed(line: bytes) -> dict | None:
@@ -95,20 +95,20 @@ def _parsed(line: bytes) -> dict | None:
     )
 
 
-def _enter(found: Contents, entry: dict, place: int) -> None:
+def _enter(contents: Contents, entry: dict, place: int) -> None:
     if "run" in entry:
-        found.identity = found.identity or entry["run"]
+        contents.identity = contents.identity or entry["run"]
     elif "sent" in entry:
-        found.lost.add(entry["sent"])
+        contents.lost.add(entry["sent"])
     elif "back" in entry:
-        found.lost.discard(entry["back"])
+        contents.lost.discard(entry["back"])
     else:
         key, outcome = entry["key"], Outcome[entry["outcome"]]
-        found.lost.discard(key)
-        if key in found.places and found.places[key][1] in PAID:
-            found.n_repeated += outcome in PAID
+        contents.lost.discard(key)
+        if key in contents.places and contents.places[key][1] in PAID:
+            contents.n_repeated += outcome in PAID
         else:
-            found.places[key] = (place, outcome)
+            contents.places[key] = (place, outcome)
 
 
 class Journal:
@@ -144,24 +144,24 @@ class Journal:
         self._writer: asyncio.Task | None = None
 
     def _check(self, identity: dict, resume: bool) -> None:
-        found = self.contents
+        contents = self.contents
         size = os.fstat(self._file).st_size
-        if found.places and not resume:
+        if contents.places and not resume:
             raise UsageError(
-                f"{self.path} holds {len(found.places)} replies: --resume goes on with them, "
+                f"{self.path} holds {len(contents.places)} replies: --resume goes on with them, "
                 "--overwrite sets them aside and starts anew"
             )
-        if found.identity is not None:
+        if contents.identity is not None:
             # Replies that 0.1.0 has paid for: their keys hold all that they depend on.
-            before = {name: value for name, value in found.identity.items() if name != "rc_hpc"}
+            before = {name: value for name, value in contents.identity.items() if name != "rc_hpc"}
             check_conditions(self.path, before, identity)
-        if size > found.good_bytes:
+        if size > contents.good_bytes:
             log.warning(
                 "%s: its last line was cut when a run was killed; that request is asked again",
                 self.path,
             )
-            os.ftruncate(self._file, found.good_bytes)
-        if found.identity is None:
+            os.ftruncate(self._file, contents.good_bytes)
+        if contents.identity is None:
             self._write([json.dumps({"run": identity}).encode() + b"\n"])
             sync_folder(self.path.parent)  # its name must survive a power loss as its lines do
 

@@ -53,19 +53,19 @@ def count(usage: Mapping | None, *names: str) -> int | None:
     None is kept, never made 0. A dot in a name goes one level down.
     """
     for name in names:
-        found = usage
+        value = usage
         for key in name.split("."):
-            found = found.get(key) if isinstance(found, Mapping) else None
-        if isinstance(found, int) and not isinstance(found, bool):
-            return found
+            value = value.get(key) if isinstance(value, Mapping) else None
+        if isinstance(value, int) and not isinstance(value, bool):
+            return value
     return None
 
 
 def tokens_in(usage: Mapping | None) -> int | None:
     """Tokens of the request, cached ones included (Anthropic counts those apart)."""
-    found = count(usage, "prompt_tokens")
-    if found is not None:
-        return found
+    whole = count(usage, "prompt_tokens")
+    if whole is not None:
+        return whole
     parts = [
         count(usage, name)
         for name in ("input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens")

@@ -85,11 +85,11 @@ class Manifest:
     @cached_property
     def row(self) -> dict[str, int]:
         """Row of each id; of an id that occurs twice, the row with pictures, or the first."""
-        found: dict[str, int] = {}
+        rows: dict[str, int] = {}
         for row, id_ in enumerate(self.ids):
-            if id_ not in found or (self.whole[row] and not self.whole[found[id_]]):
-                found[id_] = row
-        return found
+            if id_ not in rows or (self.whole[row] and not self.whole[rows[id_]]):
+                rows[id_] = row
+        return rows
 
     def paths(self, row: int) -> list[Path]:
         """Picture files of a structure, in the order of the cameras."""
@@ -125,7 +125,7 @@ def read_manifest(path: str | Path) -> Manifest:
     with open_ours(path, "renders") as h5:
         ids = layout.read_rows(h5["structures/id"])
         views = tuple(layout.read_rows(h5["protocol/view"]))
-        tiling = tuple(int(n) for n in h5["protocol/tiling"][()])
+        a, b, c = h5["protocol/tiling"][()].tolist()
         columns = {name: layout.read_rows(h5[f"pictures/{name}"]) for name in _PICTURES}
         attrs = dict(h5.attrs)
     for name in columns["file"]:
@@ -153,7 +153,7 @@ def read_manifest(path: str | Path) -> Manifest:
         table("bytes", np.int64(0)),
         table("size", np.int64(0)),
         str(columns["convention"][0]) if len(columns["convention"]) else "",
-        tiling,
+        (a, b, c),
         attrs,
     )
 
