@@ -1,4 +1,4 @@
-"""One structure to its pictures, one for each camera."""
+"""One scene to its pictures, one for each camera."""
 
 from __future__ import annotations
 
@@ -7,13 +7,36 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from rc_hpc.core.vocabulary import Renderer
 from rc_hpc.geometry.protocol import Protocol
 from rc_hpc.images.fast import FastRenderer
 from rc_hpc.images.files import encode_png, picture_name
 from rc_hpc.images.reference import ASE_WIDTH, AseRenderer
-from rc_hpc.images.scene import Scene, View, build_scene, project
+from rc_hpc.images.scene import Scene
 from rc_hpc.images.ties import tied_pairs
-from rc_hpc.kinds.renders.options import RenderOptions
+from rc_hpc.images.view import View, project
+
+
+@dataclass(frozen=True)
+class Style:
+    """How scenes become picture files.
+
+    Attributes
+    ----------
+    size
+        Width and height of a picture, px; one number for a square.
+    renderer
+        What draws.
+    compare
+        Draw every picture with ASE too and count the pixels that differ.
+    name_seed
+        Text from which, with the id and the view, the file names follow.
+    """
+
+    size: int | tuple[int, int]
+    renderer: Renderer = Renderer.fast
+    compare: bool = False
+    name_seed: str = ""
 
 
 @dataclass(frozen=True)
@@ -31,7 +54,7 @@ class Picture:
     sha256, pixels_sha256
         Hex digests of the file and of the pixels.
     renderer
-        What drew it: `fast` or `ase`.
+        What drew it.
     scene, view
         Its geometry.
     tied_pairs
@@ -46,7 +69,7 @@ class Picture:
     png: bytes
     sha256: str
     pixels_sha256: str
-    renderer: str
+    renderer: Renderer
     scene: Scene
     view: View
     tied_pairs: int
@@ -55,41 +78,31 @@ class Picture:
 
 
 class Drawing:
-    """Draws structures with the cameras of a protocol, in the options' way."""
+    """Draws scenes with the cameras of a protocol, in one style."""
 
-    def __init__(self, protocol: Protocol, options: RenderOptions):
-        self.protocol, self.options = protocol, options
-        self._fast, self._ase = FastRenderer(options.size), AseRenderer(options.size)
+    def __init__(self, protocol: Protocol, style: Style):
+        self.protocol, self.style = protocol, style
+        self._ways = {Renderer.fast: FastRenderer(), Renderer.ase: AseRenderer()}
 
-    def draw(self, id_: str, lattice, numbers, positions) -> list[Picture]:
-        """The pictures of one conventional cell, in the order of the cameras.
+    def draw(self, id_: str, scene: Scene) -> list[Picture]:
+        """The pictures of one scene, in the order of the cameras.
 
         Parameters
         ----------
         id_
             Its id, from which the file names follow.
-        lattice : (3, 3) array_like
-            Rows, Å.
-        numbers : (n,) array_like
-            Atomic numbers.
-        positions : (n, 3) array_like
-            Å.
         """
-        scene = build_scene(
-            lattice, numbers, positions, self.protocol.tiling, self.options.radii_factor
-        )
         return [self._picture(id_, scene, camera) for camera in range(len(self.protocol.views))]
 
     def _picture(self, id_: str, scene: Scene, camera: int) -> Picture:
-        view = project(scene, self.protocol.rotations[camera], self.options.size)
+        view = project(scene, self.protocol.rotations[camera], self.style.size)
         # ASE rescales a wide drawing; how it rounds then is not repeated in the fast path.
-        fast = self.options.renderer == "fast" and view.width <= ASE_WIDTH
-        pixels = (self._fast if fast else self._ase).draw(scene, view)
+        way = self.style.renderer if view.width <= ASE_WIDTH else Renderer.ase
+        pixels = self._ways[way].draw(scene, view)
         different = {}
-        if self.options.compare:
-            apart = np.abs(
-                pixels.astype(np.int16) - (self._ase.draw(scene, view) if fast else pixels)
-            ).max(axis=2)
+        if self.style.compare:
+            ase = pixels if way is Renderer.ase else self._ways[Renderer.ase].draw(scene, view)
+            apart = np.abs(pixels.astype(np.int16) - ase).max(axis=2)
             different = {
                 "pixels_not_ase": int(np.count_nonzero(apart)),
                 "largest_not_ase": int(apart.max()),
@@ -97,11 +110,11 @@ class Drawing:
         png = encode_png(pixels)
         return Picture(
             camera,
-            picture_name(self.options.name_seed, id_, self.protocol.views[camera]),
+            picture_name(self.style.name_seed, id_, self.protocol.views[camera]),
             png,
             hashlib.sha256(png).hexdigest(),
             hashlib.sha256(pixels.tobytes()).hexdigest(),
-            "fast" if fast else "ase",
+            way,
             scene,
             view,
             len(tied_pairs(scene, view)),

@@ -35,14 +35,14 @@ def encode_png(pixels: np.ndarray) -> bytes:
 
 
 def picture_name(seed: str, id_: str, view: str) -> str:
-    """File name of a structure's view: a keyed hash, whose order and letters tell nothing of either."""
+    """File name of a structure's view: a keyed hash, whose letters and order tell nothing of it."""
     key = hashlib.blake2b(seed.encode(), digest_size=32).digest()
     text = f"{len(view)} {view} {id_}".encode(errors="surrogatepass")
     return hashlib.blake2b(text, key=key, digest_size=16).hexdigest() + ".png"
 
 
 def picture_folder(manifest: str | Path) -> Path:
-    """Folder of the pictures that a manifest describes: beside it, named like it without the ending.
+    """Folder of a manifest's pictures: beside it, named like it without the ending.
 
     Raises
     ------
@@ -52,7 +52,8 @@ def picture_folder(manifest: str | Path) -> Path:
     manifest = Path(manifest)
     if manifest.suffix not in HDF5:
         raise UsageError(
-            f"-o {manifest}: its name must end in {' or '.join(HDF5)}; the pictures go into a folder named like it without that"
+            f"-o {manifest}: its name must end in {' or '.join(HDF5)}; "
+            "the pictures go into a folder named like it without that"
         )
     return manifest.with_suffix("")
 

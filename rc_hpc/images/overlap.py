@@ -19,7 +19,8 @@ def overlapping(centres, radii, numbers, same: float | None = None) -> np.ndarra
     numbers : (n,) array_like
         Atomic numbers.
     same
-        Centres up to this distance apart coincide, and do not count as overlapping; None: they count.
+        Centres up to this distance apart coincide, and do not count as overlapping; None: they
+        count.
     """
     from scipy.spatial import KDTree
 
@@ -44,7 +45,7 @@ def overlap_fraction(views, numbers, coincident: bool = True) -> float:
     Parameters
     ----------
     views
-        `rc_hpc.images.scene.View` of each camera.
+        `rc_hpc.images.view.View` of each camera.
     numbers : (n,) array_like
         Atomic numbers of the drawn atoms.
     coincident

@@ -4,32 +4,40 @@ from __future__ import annotations
 
 import numpy as np
 
-from rc_hpc.images.fast import LINE_PX
-from rc_hpc.images.scene import Scene, View, depth_groups
+from rc_hpc.images.scene import DPI, Scene
+from rc_hpc.images.view import View, depth_groups
 
-#: How far paint reaches beyond a disc's radius, px: half the outline, and half a pixel's
-#: diagonal for antialiasing.
-DISC_REACH_PX = LINE_PX / 2 + 0.5**0.5
-#: The same of a dash's line, px: Agg also moves level and upright lines by up to a pixel along
-#: both axes, onto the middles of pixels.
-DASH_REACH_PX = ((LINE_PX / 2 + 1.5) ** 2 + 1.5**2) ** 0.5
+
+def reaches(scene: Scene) -> np.ndarray:
+    """How far paint may reach beyond a disc's radius and a segment's line, (n + m,), px.
+
+    Half the line, and for a disc half a pixel's diagonal for antialiasing; a segment needs more:
+    Agg also moves level and upright lines by up to a pixel along both axes, onto the middles of
+    pixels.
+    """
+    disc, segment = (
+        widths * DPI / 72 / 2 for widths in (scene.discs.edge_widths, scene.segments.widths)
+    )
+    return np.concatenate((disc + 0.5**0.5, ((segment + 1.5) ** 2 + 1.5**2) ** 0.5))
 
 
 def tied_pairs(scene: Scene, view: View) -> np.ndarray:
     """Pairs of things at one depth whose paint may meet, (k, 2) int64.
 
-    Only there can a picture depend on how ties are broken. Two dashes count too: black over
-    black rounds by the order in the blended pixels. Indices count the discs first, then the dashes.
+    Only there can a picture depend on how ties are broken. Two segments count too: black over
+    black rounds by the order in the blended pixels. Indices count the discs first, then the
+    segments.
     """
     from scipy.spatial import KDTree
 
-    n = len(scene.numbers)
-    half = np.concatenate((np.zeros((n, 2)), view.half_dashes))
-    thick = np.concatenate((view.radii + DISC_REACH_PX, np.full(len(half) - n, DASH_REACH_PX)))
+    n = len(view.radii)
+    half = np.concatenate((np.zeros((n, 2)), view.halves))
+    thick = reaches(scene)
+    thick[:n] += view.radii
     order, group = depth_groups(view.depth)
-    drawn = np.concatenate((np.ones(n, bool), ~scene.hidden))[order]
+    drawn = np.concatenate((np.ones(n, bool), ~scene.segments.hidden))[order]
     items, group = order[drawn], group[drawn]
-    middle = np.concatenate((view.centres, view.dashes))
+    middle = np.concatenate((view.centres, view.middles))
     farthest = 2 * (np.linalg.norm(half, axis=1) + thick).max()
     # Depths as floors of a house, too high for a pair to span two.
     places = np.column_stack((middle[items], group * 2 * farthest))
@@ -41,7 +49,7 @@ def tied_pairs(scene: Scene, view: View) -> np.ndarray:
 
 
 def _gaps(middle: np.ndarray, half: np.ndarray) -> np.ndarray:
-    """Distances between two lines each, given their middles and half lengths (k, 2, 2); a disc is a point."""
+    """Distances between two lines each, by middles and halves (k, 2, 2); a disc is a point."""
     (a, b), (h, g) = middle.swapaxes(0, 1), half.swapaxes(0, 1)
     gap = np.min(
         [

@@ -3,7 +3,6 @@
 import numpy as np
 
 from rc_hpc.geometry.protocol import load_protocol
-from rc_hpc.images.scene import build_scene
 from rc_hpc.structures.sources import iter_items
 
 FROZEN = load_protocol("frozen")
@@ -23,7 +22,7 @@ def prototypes(count, largest=12):
 def rock_salt(a=5.64):
     """The conventional cell of NaCl: lattice, numbers, positions."""
     corners = np.array([[0, 0, 0], [0, 1, 1], [1, 0, 1], [1, 1, 0]]) / 2
-    positions = a * np.concatenate([corners, corners + [0.5, 0, 0]])
+    positions = a * np.concatenate([corners, corners + np.array([0.5, 0, 0])])
     return a * np.eye(3), np.repeat([11, 17], 4), positions
 
 
@@ -32,7 +31,3 @@ def triclinic(seed=5, atoms=6):
     rng = np.random.default_rng(seed)
     lattice = np.array([[5.1, 0, 0], [1.3, 6.2, 0], [-0.7, 1.1, 7.4]])
     return lattice, rng.choice([8, 22], atoms), rng.random((atoms, 3)) @ lattice
-
-
-def scenes(*cells, **options):
-    return [build_scene(*cell, **options) for cell in cells]

@@ -1,8 +1,9 @@
-"""Pixels: the fast path against ASE, the tie rule, and the manifest's geometry against the picture."""
+"""Pixels: the fast path against ASE, the tie rule, and the geometry against the picture."""
 
 import io
 import subprocess
 import sys
+from dataclasses import replace
 
 import matplotlib
 import numpy as np
@@ -12,64 +13,63 @@ from ase.data.colors import jmol_colors
 from ase.io.utils import PlottingVariables
 from images_cases import FROZEN, prototypes, rock_salt, triclinic
 from PIL import Image
-from rc_hpc.kinds.renders.options import RenderOptions
 
 from rc_hpc.core.errors import UsageError
-from rc_hpc.geometry.protocol import load_protocol
+from rc_hpc.core.vocabulary import Renderer
 from rc_hpc.images import draw as draw_module
-from rc_hpc.images.draw import Drawing
+from rc_hpc.images.build import crystal_scene
+from rc_hpc.images.draw import Drawing, Style
 from rc_hpc.images.fast import FastRenderer
 from rc_hpc.images.files import PICTURE_NAME, encode_png, picture_folder, picture_name
 from rc_hpc.images.reference import AseRenderer
-from rc_hpc.images.scene import build_scene, paint_order, project
-from rc_hpc.images.ties import DASH_REACH_PX, DISC_REACH_PX, tied_pairs
+from rc_hpc.images.ties import reaches, tied_pairs
+from rc_hpc.images.view import project
 
 TWELVE = prototypes(12)
 
 
-def ase_order(scene, view):
-    """The order in which ASE paints: its depths, and numpy's argsort."""
-    atoms = Atoms(scene.numbers, positions=scene.positions, cell=scene.cell)
-    return (
-        PlottingVariables(atoms, rotation=view.rotation, scale=1, radii=scene.radii_factor)
-        .positions[:, 2]
-        .argsort()
-    )
+def in_ases_order(scene, view):
+    """The view, but painted in ASE's order: its depths, and numpy's argsort."""
+    atoms = Atoms(scene.discs.numbers, positions=scene.discs.positions, cell=scene.cell)
+    ase = PlottingVariables(atoms, rotation=view.rotation, scale=1, radii=scene.discs.radii)
+    order = ase.positions[:, 2].argsort()
+    hidden = np.concatenate((np.zeros(len(atoms), bool), ase.T == -1))
+    return replace(view, order=order[~hidden[order]])
 
 
-def painted(view, item, points):
-    """Whether the paint of a disc or dash may reach points, px (k, 2)."""
-    n = len(view.radii)
+def painted(scene, view, item, points):
+    """Whether the paint of a disc or segment may reach points, px (k, 2)."""
+    n, reach = len(view.radii), reaches(scene)[item]
     if item < n:
-        return (
-            np.linalg.norm(points - view.centres[item], axis=1) < view.radii[item] + DISC_REACH_PX
-        )
-    half, away = view.half_dashes[item - n], points - view.dashes[item - n]
+        return np.linalg.norm(points - view.centres[item], axis=1) < view.radii[item] + reach
+    half, away = view.halves[item - n], points - view.middles[item - n]
     along = np.clip(away @ half / max(half @ half, 1e-30), -1, 1)
-    return np.linalg.norm(away - along[:, None] * half, axis=1) < DASH_REACH_PX
+    return np.linalg.norm(away - along[:, None] * half, axis=1) < reach
 
 
 @pytest.mark.parametrize("number", range(len(TWELVE)), ids=[id_ for id_, *_ in TWELVE])
 def test_fast_is_ase(number):
     _, *cell = TWELVE[number]
     fast, ase = FastRenderer(), AseRenderer()
-    scene = build_scene(*cell)
+    scene = crystal_scene(*cell)
     for camera in (number % 3, 3 + number % 2):
         view = project(scene, FROZEN.rotations[camera])
         reference = ase.draw(scene, view)
-        np.testing.assert_array_equal(fast.draw(scene, view, ase_order(scene, view)), reference)
+        np.testing.assert_array_equal(fast.draw(scene, in_ases_order(scene, view)), reference)
         # By our own rule for equal depths, only what lies at one depth may look different.
         differing = np.argwhere((fast.draw(scene, view) != reference).any(axis=2))[:, ::-1] + 0.5
         explained = np.zeros(len(differing), bool)
         for first, second in tied_pairs(scene, view):
-            explained |= painted(view, first, differing) & painted(view, second, differing)
+            explained |= painted(scene, view, first, differing) & painted(
+                scene, view, second, differing
+            )
         assert explained.all()
         assert len(differing) < 0.0005 * 768**2
 
 
 def test_there_are_ties_and_pictures_without():
     fast, ase = FastRenderer(), AseRenderer()
-    scene = build_scene(*triclinic())
+    scene = crystal_scene(*triclinic())
     free = [
         view
         for view in (project(scene, rotation) for rotation in FROZEN.rotations)
@@ -77,17 +77,17 @@ def test_there_are_ties_and_pictures_without():
     ]
     assert free
     np.testing.assert_array_equal(fast.draw(scene, free[0]), ase.draw(scene, free[0]))
-    scene = build_scene(*rock_salt(), radii_factor=1.2)
+    scene = crystal_scene(*rock_salt(), radii_factor=1.2)
     assert len(tied_pairs(scene, project(scene, FROZEN.rotations[2])))
 
 
 @pytest.mark.parametrize("size", [57, 116, 300])
 def test_other_sizes_and_radii_are_ases_too(size):
-    scene = build_scene(*triclinic(), (1, 2, 1), 0.22)
+    scene = crystal_scene(*triclinic(), (1, 2, 1), 0.22)
     view = project(scene, FROZEN.rotations[4], size)
-    drawn = FastRenderer(size).draw(scene, view, ase_order(scene, view))
+    drawn = FastRenderer().draw(scene, in_ases_order(scene, view))
     assert drawn.shape == (size, size, 3)
-    np.testing.assert_array_equal(drawn, AseRenderer(size).draw(scene, view))
+    np.testing.assert_array_equal(drawn, AseRenderer().draw(scene, view))
 
 
 def test_reference_is_what_plot_atoms_and_savefig_give():
@@ -98,7 +98,7 @@ def test_reference_is_what_plot_atoms_and_savefig_give():
 
     lattice, numbers, positions = triclinic()
     atoms = Atoms(numbers, positions=positions, cell=lattice, pbc=True).repeat((2, 2, 2))
-    scene = build_scene(lattice, numbers, positions)
+    scene = crystal_scene(lattice, numbers, positions)
     for text, rotation in (
         ("0x,-90y,0z", FROZEN.rotations[0]),
         ("-60x,-30y,-15z", FROZEN.rotations[3]),
@@ -115,9 +115,9 @@ def test_reference_is_what_plot_atoms_and_savefig_give():
 
 
 def test_a_users_style_changes_no_picture():
-    scene = build_scene(*triclinic())
+    scene = crystal_scene(*triclinic())
     view = project(scene, FROZEN.rotations[4], 200)
-    plain = AseRenderer(200).draw(scene, view), FastRenderer(200).draw(scene, view)
+    plain = AseRenderer().draw(scene, view), FastRenderer().draw(scene, view)
     with matplotlib.rc_context(
         {
             "patch.linewidth": 4.0,
@@ -126,7 +126,7 @@ def test_a_users_style_changes_no_picture():
             "path.snap": False,
         }
     ):
-        styled = AseRenderer(200).draw(scene, view), FastRenderer(200).draw(scene, view)
+        styled = AseRenderer().draw(scene, view), FastRenderer().draw(scene, view)
     np.testing.assert_array_equal(styled[0], plain[0])
     np.testing.assert_array_equal(styled[1], plain[1])
 
@@ -134,12 +134,12 @@ def test_a_users_style_changes_no_picture():
 @pytest.mark.parametrize("cell", [rock_salt(), *(tuple(cell) for _, *cell in TWELVE[:3])])
 def test_noise_in_the_positions_changes_no_picture(cell):
     lattice, numbers, positions = cell
-    fast, rng = FastRenderer(384), np.random.default_rng(0)
+    fast, rng = FastRenderer(), np.random.default_rng(0)
     moved = positions + rng.uniform(-1, 1, np.shape(positions)) * 1e-12
     for rotation in FROZEN.rotations:
         pictures = [
             fast.draw(scene, project(scene, rotation, 384))
-            for scene in (build_scene(lattice, numbers, p) for p in (positions, moved))
+            for scene in (crystal_scene(lattice, numbers, p) for p in (positions, moved))
         ]
         np.testing.assert_array_equal(*pictures)
 
@@ -147,45 +147,36 @@ def test_noise_in_the_positions_changes_no_picture(cell):
 @pytest.mark.parametrize("number", range(0, len(TWELVE), 3))
 def test_disc_centres_have_the_colour_of_what_lies_on_top(number):
     _, *cell = TWELVE[number]
-    scene = build_scene(*cell)
-    n, checked = len(scene.numbers), 0
+    scene = crystal_scene(*cell)
+    n, checked, reach = len(scene.discs.numbers), 0, reaches(scene)[0]
     for rotation in FROZEN.rotations:
         view = project(scene, rotation)
         pixels = FastRenderer().draw(scene, view)
-        order = [item for item in paint_order(view.depth) if item < n or not scene.hidden[item - n]]
         for centre in view.centres:
             top = next(
-                (item for item in reversed(order) if painted(view, item, centre[None])[0]), None
+                (item for item in view.order[::-1] if painted(scene, view, item, centre[None])[0]),
+                None,
             )
-            if (
-                top >= n
-                or np.linalg.norm(centre - view.centres[top]) > view.radii[top] - DISC_REACH_PX
-            ):
+            if top >= n or np.linalg.norm(centre - view.centres[top]) > view.radii[top] - reach:
                 continue  # a line is near
-            colour = np.round(jmol_colors[scene.numbers[top]] * 255)
+            colour = np.round(jmol_colors[scene.discs.numbers[top]] * 255)
             found = pixels[int(np.floor(centre[1])), int(np.floor(centre[0]))]
             assert np.abs(found - colour).max() <= 1
             checked += 1
     assert checked > n
 
 
-def options(**changed):
-    protocol = load_protocol("frozen", (2, 2, 2))
-    return protocol, RenderOptions(
-        {"name": "frozen", **protocol.identity()}, "C1", **({"size": 64} | changed)
-    )
+def pictures_of(cell, size=64, **style):
+    return Drawing(FROZEN, Style(size, **style)).draw("x", crystal_scene(*cell))
 
 
 def test_wide_structures_are_left_to_ase(monkeypatch):
-    protocol, asked = options(compare=True)
-    lattice, numbers, positions = rock_salt()
-    assert {
-        p.renderer for p in Drawing(protocol, asked).draw("x", lattice, numbers, positions)
-    } == {"fast"}
+    pictures = pictures_of(rock_salt(), compare=True)
+    assert {picture.renderer for picture in pictures} == {Renderer.fast}
     monkeypatch.setattr(draw_module, "ASE_WIDTH", 5.0)
-    pictures = Drawing(protocol, asked).draw("x", lattice, numbers, positions)
-    assert {p.renderer for p in pictures} == {"ase"}
-    assert all(p.pixels_not_ase == 0 for p in pictures)
+    pictures = pictures_of(rock_salt(), compare=True)
+    assert {picture.renderer for picture in pictures} == {Renderer.ase}
+    assert all(picture.pixels_not_ase == 0 for picture in pictures)
 
 
 def test_geometry_holds_where_ase_rescales():
@@ -194,7 +185,7 @@ def test_geometry_holds_where_ase_rescales():
         [26, 79],
         [[50.0, 1.5, 1.5], [300, 1.5, 1.5]],
     )
-    scene = build_scene(lattice, numbers, positions, (1, 1, 1), 4.0)
+    scene = crystal_scene(lattice, numbers, positions, (1, 1, 1), 4.0)
     view = project(scene, FROZEN.rotations[2])
     atoms = Atoms(numbers, positions=positions, cell=lattice)
     assert (
@@ -212,20 +203,15 @@ def test_geometry_holds_where_ase_rescales():
 
 
 def test_comparison_counts_the_pixels():
-    protocol, asked = options(compare=True, size=128)
-    pictures = Drawing(protocol, asked).draw("x", *rock_salt())
-    ase = AseRenderer(128)
-    for picture in pictures:
+    ase = AseRenderer()
+    for picture in pictures_of(rock_salt(), 128, compare=True):
         pixels = np.asarray(Image.open(io.BytesIO(picture.png))).astype(int)
         apart = np.abs(pixels - ase.draw(picture.scene, picture.view)).max(axis=2)
-        assert (picture.pixels_not_ase, picture.largest_not_ase) == (
-            np.count_nonzero(apart),
-            apart.max(),
-        )
+        assert picture.pixels_not_ase == np.count_nonzero(apart)
+        assert picture.largest_not_ase == apart.max()
         if picture.tied_pairs == 0:
             assert picture.pixels_not_ase == 0
-    protocol, asked = options()
-    assert {p.pixels_not_ase for p in Drawing(protocol, asked).draw("x", *rock_salt())} == {-1}
+    assert {picture.pixels_not_ase for picture in pictures_of(rock_salt())} == {-1}
 
 
 def chunks(png):
@@ -287,10 +273,11 @@ def test_no_pyplot():
         "import sys, numpy as np\n"
         "from rc_hpc.images.fast import FastRenderer\n"
         "from rc_hpc.images.reference import AseRenderer\n"
-        "from rc_hpc.images.scene import build_scene, project\n"
-        "scene = build_scene(4 * np.eye(3), [26], [[0, 0, 0]], (1, 1, 1))\n"
+        "from rc_hpc.images.build import crystal_scene\n"
+        "from rc_hpc.images.view import project\n"
+        "scene = crystal_scene(4 * np.eye(3), [26], [[0, 0, 0]], (1, 1, 1))\n"
         "view = project(scene, np.eye(3), 32)\n"
-        "assert (FastRenderer(32).draw(scene, view) == AseRenderer(32).draw(scene, view)).all()\n"
+        "assert (FastRenderer().draw(scene, view) == AseRenderer().draw(scene, view)).all()\n"
         "assert 'matplotlib.pyplot' not in sys.modules\n"
     )
     subprocess.run([sys.executable, "-c", program], check=True, timeout=120)

@@ -9,9 +9,10 @@ from ase.data import covalent_radii
 from ase.io.utils import PlottingVariables
 from images_cases import FROZEN, prototypes, rock_salt, triclinic
 
+from rc_hpc.images.build import crystal_scene
 from rc_hpc.images.conventions import CONVENTIONS, CUSTOM, name_of
 from rc_hpc.images.overlap import overlap_fraction, overlapping
-from rc_hpc.images.scene import SAME_DEPTH, build_scene, paint_order, project
+from rc_hpc.images.view import SAME_DEPTH, paint_order, project
 
 CELLS = [rock_salt(), triclinic()]
 
@@ -28,58 +29,60 @@ def ase_view(cell, tiling, rotation, factor=0.5):
 @pytest.mark.parametrize("tiling", [(2, 2, 2), (1, 1, 1), (1, 3, 2)])
 @pytest.mark.parametrize("cell", CELLS, ids=["cubic", "triclinic"])
 def test_tiling_is_ases(cell, tiling):
-    scene = build_scene(*cell, tiling, 0.5)
+    scene = crystal_scene(*cell, tiling, 0.5)
     atoms, _ = ase_view(cell, tiling, np.eye(3))
-    np.testing.assert_array_equal(scene.positions, atoms.positions)
-    np.testing.assert_array_equal(scene.numbers, atoms.numbers)
+    np.testing.assert_array_equal(scene.discs.positions, atoms.positions)
+    np.testing.assert_array_equal(scene.discs.numbers, atoms.numbers)
     np.testing.assert_array_equal(scene.cell, atoms.cell[:])
     n = len(cell[1])
-    np.testing.assert_array_equal(scene.site, np.arange(len(atoms)) % n)
-    np.testing.assert_array_equal(scene.radii, covalent_radii[atoms.numbers] * 0.5)
+    np.testing.assert_array_equal(scene.discs.site, np.arange(len(atoms)) % n)
+    np.testing.assert_array_equal(scene.discs.radii, covalent_radii[atoms.numbers] * 0.5)
 
 
 @pytest.mark.parametrize("cell", CELLS, ids=["cubic", "triclinic"])
 @pytest.mark.parametrize("camera", range(5))
 def test_view_is_ases(cell, camera):
     rotation, size = FROZEN.rotations[camera], 768
-    scene = build_scene(*cell)
+    scene = crystal_scene(*cell)
     view = project(scene, rotation, size)
     _, ase = ase_view(cell, (2, 2, 2), rotation)
     side = max(ase.w, ase.h)
     u = (ase.positions[:, 0] + (side - ase.w) / 2) / side * size
     v = size - (ase.positions[:, 1] + (side - ase.h) / 2) / side * size
-    n = len(scene.numbers)
+    n = len(scene.discs.numbers)
     np.testing.assert_allclose(
-        np.concatenate((view.centres, view.dashes)), np.column_stack((u, v)), atol=1e-9
+        np.concatenate((view.centres, view.middles)), np.column_stack((u, v)), atol=1e-9
     )
     np.testing.assert_allclose(view.radii, ase.d[:n] / 2 * size / side, rtol=1e-13)
     np.testing.assert_array_equal(view.depth - ase.offset[2], ase.positions[:, 2])
-    np.testing.assert_array_equal(scene.hidden, ase.T == -1)
-    assert scene.hidden.any() or cell is CELLS[1]
+    np.testing.assert_array_equal(scene.segments.hidden, ase.T == -1)
+    assert scene.segments.hidden.any() or cell is CELLS[1]
     halves = ase.D[[0, 1, 2]][
         np.repeat(
             np.arange(3), [4 * max(2, int(np.linalg.norm(edge) / 0.3)) for edge in scene.cell]
         )
     ]
-    np.testing.assert_allclose(view.half_dashes * (1, -1) * side / size, halves, atol=1e-12)
+    np.testing.assert_allclose(view.halves * (1, -1) * side / size, halves, atol=1e-12)
 
 
 def test_origin_and_scale_project_any_position():
-    scene = build_scene(*triclinic())
+    scene = crystal_scene(*triclinic())
     for rotation in FROZEN.rotations:
         view = project(scene, rotation, 500)
-        screen = scene.positions @ rotation
+        screen = scene.discs.positions @ rotation
         expected = view.origin + view.px_per_angstrom * screen[:, :2] * (1, -1)
         np.testing.assert_allclose(view.centres, expected, atol=1e-9)
         np.testing.assert_array_equal(
             view.depth[: len(screen)],
-            (np.concatenate((scene.positions, scene.dashes)) @ rotation)[: len(screen), 2],
+            (np.concatenate((scene.discs.positions, scene.segments.middles)) @ rotation)[
+                : len(screen), 2
+            ],
         )
 
 
 @pytest.mark.parametrize("cell", CELLS, ids=["cubic", "triclinic"])
 def test_picture_fits_with_five_percent_of_room(cell):
-    scene = build_scene(*cell)
+    scene = crystal_scene(*cell)
     for rotation in FROZEN.rotations:
         view = project(scene, rotation)
         corners = np.array(list(itertools.product((0, 1), repeat=3))) @ scene.cell @ rotation
@@ -186,14 +189,14 @@ def overlaps(shared, eval_ids):
         for id_ in ids:
             structure = items[id_].read(items[id_], items[id_].blob())
             cell = conventional_cell(structure.lattice, structure.frac, structure.numbers)
-            scene = build_scene(cell.lattice, cell.numbers, cell.positions)
+            scene = crystal_scene(cell.lattice, cell.numbers, cell.positions)
             views = [project(scene, rotation) for rotation in FROZEN.rotations]
             rows.append(
                 (
                     scene,
                     views,
                     [
-                        overlap_fraction(views, scene.numbers, coincident)
+                        overlap_fraction(views, scene.discs.numbers, coincident)
                         for coincident in (True, False)
                     ],
                 )
@@ -213,7 +216,7 @@ def test_overlap_of_some_released_structures(overlaps, eval_ids):
                     overlapping_pair_by_pair(
                         view.centres,
                         view.radii,
-                        scene.numbers,
+                        scene.discs.numbers,
                         same and same * view.px_per_angstrom,
                     )
                     for view in views
@@ -238,7 +241,7 @@ def test_overlap_of_the_released_structures(overlaps, eval_ids):
 
 def test_prototypes_project_without_fault():
     for _, lattice, numbers, positions in prototypes(8):
-        scene = build_scene(lattice, numbers, positions)
+        scene = crystal_scene(lattice, numbers, positions)
         for rotation in FROZEN.rotations:
             view = project(scene, rotation)
             assert np.isfinite(view.centres).all()

@@ -6,13 +6,13 @@ from rc_hpc.core.kind import Kind
 
 EXAMPLES = """\
   python -m rc_hpc.render structures/ -o renders.h5
-                                                    PNGs in the folder renders, their manifest in renders.h5
+                                                    PNGs in folder renders, their manifest beside it
   python -m rc_hpc.render packed.h5 --convention C4 -o off-axis.h5
-                                                    another convention, without reading and labelling again
-  mpiexec -n 8 python -m rc_hpc.render big.jsonl    under MPI; on SLURM: srun python -m rc_hpc.render
-  python -m rc_hpc.render --compare                 how far the pictures are from ASE's own, in pixels
-  python -m rc_hpc.render packed.h5 --shard 0/16    one share of a job array; then: render merge renders.h5
-  python -m rc_hpc.render validate renders.h5       manifest and every picture's checksum (also: status, merge)
+                                                    another convention, no cell is read anew
+  mpiexec -n 8 python -m rc_hpc.render big.jsonl    under MPI; on SLURM: srun in mpiexec's place
+  python -m rc_hpc.render --compare                 pixels that differ from ASE's own drawing
+  python -m rc_hpc.render packed.h5 --shard 0/16    a share of a job array; then: merge renders.h5
+  python -m rc_hpc.render validate renders.h5       checksums of all pictures (also: status, merge)
 
   The pictures go into a folder beside the manifest, named like it without the ending. File names
   are hashes: only the manifest tells which structure and camera a picture shows.

@@ -8,11 +8,10 @@ from typing import Any
 
 from rc_hpc.core.errors import UsageError
 from rc_hpc.core.options import Options, derived, opt
+from rc_hpc.core.vocabulary import Renderer
 from rc_hpc.images.conventions import CONVENTIONS, name_of
 from rc_hpc.kinds.common import options as common
 from rc_hpc.kinds.packed.options import PackOptions
-
-RENDERERS = ("fast", "ase")
 
 
 def _size(flag: str, value: int) -> None:
@@ -35,7 +34,7 @@ class RenderOptions(Options):
     size
         Width and height of a picture, px.
     renderer
-        See RENDERERS.
+        What draws.
     compare
         Draw every picture with both renderers and count the pixels that differ.
     name_seed
@@ -68,9 +67,9 @@ class RenderOptions(Options):
     )
     size: int = opt(768, "width and height of a picture", metavar="PX", check=_size)
     renderer: str = opt(
-        RENDERERS[0],
+        Renderer.fast.name,
         "fast, or ase for ASE's own plotting, some twenty times slower",
-        choices=RENDERERS,
+        choices=tuple(Renderer.__members__),
     )
     compare: bool = opt(False, "draw every picture with both and count the pixels that differ")
     name_seed: str = opt("", "makes other file names", metavar="TEXT", told="none")
@@ -86,7 +85,7 @@ class RenderOptions(Options):
 
     def __post_init__(self):
         super().__post_init__()
-        if self.compare and self.renderer != "fast":
+        if self.compare and self.renderer != Renderer.fast.name:
             raise UsageError("--compare compares --renderer fast with ase: leave --renderer out")
 
     @classmethod

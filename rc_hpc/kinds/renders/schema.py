@@ -23,7 +23,8 @@ PICTURES = (
         "renderer",
         Renderer,
         "1",
-        "What drew it: the fast path, or ASE where that was asked for or the structure is too wide for the fast path.",
+        "What drew it: the fast path, or ASE where that was asked for or the structure is too "
+        "wide for the fast path.",
     ),
     Column("size", "i4", "px", "Width and height."),
     Column(
@@ -35,7 +36,8 @@ PICTURES = (
         "origin_u",
         "f8",
         "px",
-        "Column at which the origin of the cell's frame lies: a position's u is origin_u + k x, x the first column of position @ rotation.",
+        "Column at which the origin of the cell's frame lies: a position's u is origin_u + k x, "
+        "x the first column of position @ rotation.",
     ),
     Column(
         "origin_v", "f8", "px", "Row at which it lies: v is origin_v - k y, y the second column."
@@ -44,7 +46,8 @@ PICTURES = (
         "tied_pairs",
         "i4",
         "1",
-        "Pairs of drawn things at one depth whose paint may meet: where 0, the order of painting is no convention.",
+        "Pairs of drawn things at one depth whose paint may meet: where 0, the order of painting "
+        "is no convention.",
     ),
     Column(
         "pixels_not_ase",
@@ -77,7 +80,8 @@ DISCS = (
 
 RENDERS = Schema(
     "renders",
-    "Pictures of crystal structures: what each PNG shows, how it was drawn, and where every atom lies in it.",
+    "Pictures of crystal structures: what each PNG shows, how it was drawn, and where every atom "
+    "lies in it.",
     (*STRUCTURES, Column("structures/n_drawn", "i4", "1", "Atoms drawn in each picture.")),
     {"pictures": PICTURES, "discs": DISCS},
 )

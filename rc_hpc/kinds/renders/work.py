@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 
 import numpy as np
 
@@ -10,7 +11,8 @@ from rc_hpc.core.constants import SWEEP
 from rc_hpc.core.errors import Status
 from rc_hpc.core.files import write_whole
 from rc_hpc.core.vocabulary import Renderer
-from rc_hpc.images.draw import Drawing, Picture
+from rc_hpc.images.build import crystal_scene
+from rc_hpc.images.draw import Drawing, Picture, Style
 from rc_hpc.images.fast import FastRenderer
 from rc_hpc.images.files import picture_folder
 from rc_hpc.kinds.common.costs import NOTHING_MS, Rows
@@ -18,6 +20,7 @@ from rc_hpc.kinds.common.given import Compute, Given
 from rc_hpc.kinds.common.options import protocol_of
 from rc_hpc.kinds.common.statics import protocol_datasets, vocabulary
 from rc_hpc.kinds.renders.options import RenderOptions
+from rc_hpc.oracle.cell import PackedCell
 from rc_hpc.parallel.cache import prepare_numba_cache
 from rc_hpc.parallel.launch import launched_tasks
 
@@ -37,17 +40,32 @@ def statics(options: RenderOptions) -> dict:
     return vocabulary() | protocol_datasets(protocol_of(options.protocol))
 
 
+def pictures_of(options: RenderOptions) -> Callable[[PackedCell], list[Picture]]:
+    """What draws one structure, in the order of the cameras, and writes nothing."""
+    protocol = protocol_of(options.protocol)
+    style = Style(options.size, Renderer[options.renderer], options.compare, options.name_seed)
+    drawing = Drawing(protocol, style)
+
+    def draw(cell: PackedCell) -> list[Picture]:
+        scene = crystal_scene(
+            cell.lattice, cell.numbers, cell.positions, protocol.tiling, options.radii_factor
+        )
+        return drawing.draw(cell.id, scene)
+
+    return draw
+
+
 def oracle(options: RenderOptions, given: Given) -> Compute:
     """What draws one structure, and writes its pictures."""
-    drawing = Drawing(protocol_of(options.protocol), options)
+    draw = pictures_of(options)
     folder = picture_folder(given.output)
 
     def compute(cell):
-        pictures = drawing.draw(cell.id, cell.lattice, cell.numbers, cell.positions)
+        pictures = draw(cell)
         # By name: the times of the files must not tell the camera.
         for picture in sorted(pictures, key=lambda picture: picture.file):
             write_whole(folder / picture.file, picture.png, durable=False)
-        fields = {"structures/n_drawn": len(pictures[0].scene.numbers)}
+        fields = {"structures/n_drawn": len(pictures[0].scene.discs.numbers)}
         return fields, {"pictures": _entries(pictures, options), "discs": _discs(pictures)}
 
     return compute
@@ -77,7 +95,7 @@ def warm(_options: RenderOptions) -> None:
     """
     if launched_tasks() > 1:
         os.environ.setdefault("MPLCONFIGDIR", str(prepare_numba_cache().parent / "matplotlib"))
-    FastRenderer(16)
+    FastRenderer()
 
 
 def _entries(pictures: list[Picture], options: RenderOptions) -> dict:
@@ -90,7 +108,7 @@ def _entries(pictures: list[Picture], options: RenderOptions) -> dict:
         "sha256": np.array([one.sha256 for one in pictures], object),
         "pixels_sha256": np.array([one.pixels_sha256 for one in pictures], object),
         "convention": np.full(n, options.convention, object),
-        "renderer": np.array([Renderer[one.renderer] for one in pictures]),
+        "renderer": np.array([one.renderer for one in pictures]),
         "size": np.full(n, options.size),
         "tiling": np.tile(options.protocol["tiling"], (n, 1)),
         "radii_factor": np.full(n, options.radii_factor),
@@ -105,12 +123,12 @@ def _entries(pictures: list[Picture], options: RenderOptions) -> dict:
 
 def _discs(pictures: list[Picture]) -> dict:
     """Rows of the table of discs."""
-    scene = pictures[0].scene
-    views, n = [one.view for one in pictures], len(scene.numbers)
+    discs = pictures[0].scene.discs
+    views, n = [one.view for one in pictures], len(discs.numbers)
     return {
         "view": np.repeat([one.camera for one in pictures], n),
-        "number": np.tile(scene.numbers, len(views)),
-        "site": np.tile(scene.site, len(views)),
+        "number": np.tile(discs.numbers, len(views)),
+        "site": np.tile(discs.site, len(views)),
         "u": np.concatenate([view.centres[:, 0] for view in views]),
         "v": np.concatenate([view.centres[:, 1] for view in views]),
         "radius": np.concatenate([view.radii for view in views]),
