@@ -331,6 +331,8 @@ def ascending(least: float = 0.0, *, some_positive: bool = False) -> Callable[[s
     """Check of a tuple of different lengths in Å, ascending, none below `least`."""
 
     def check(flag: str, values: tuple[float, ...]) -> None:
+        for value in values if least > 0 else ():
+            tolerance(flag, value)
         ordered = values and sorted(set(values)) == list(values)
         if (
             not ordered

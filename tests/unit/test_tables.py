@@ -32,7 +32,9 @@ def census(tmp_path_factory, batch):
 
 
 def frames(path, **more):
-    return {table.name: table.frame for table in tables(count_census(path, **more))}
+    return {
+        table.name: table.frame for table in tables(count_census(path, **more), KIND.table_lines)
+    }
 
 
 def quantity(frame, name, structures):
@@ -113,7 +115,8 @@ def test_looser_tolerance_names_itself(tmp_path):
     found = tables(count_census(path), ("reference",))[0]
     assert (
         "R1^0.15, full protocol" in set(found.frame["quantity"])
-        and "delta 0.15 Å, tau 0.01 Å" in found.caption
+        and "; delta 0.15 Å; " in found.caption
+        and "; tau 0.01 Å; " in found.caption
     )
 
 
@@ -158,7 +161,7 @@ def test_terminal_shows_all_tables_with_captions(census, capsys):
         "Rows by status",
     ):
         assert words in out
-    assert "protocol frozen, 5 views, tiling 2x1x1; enumeration all-pairs, merge dominance" in out
+    assert "protocol frozen, 5 views, tiling 2x1x1; delta 0.01 Å; enumeration all-pairs; " in out
     assert "4 decimals" in out
 
 
