@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 import os
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -16,16 +16,18 @@ from rc_hpc.api.keywords import options_of, takes
 from rc_hpc.api.results import CENSUS, Ceiling, Ceilings, ceiling_of
 from rc_hpc.core.errors import Status, StructureError, UsageError
 from rc_hpc.core.lazy import resolve
-from rc_hpc.engine.memory import Rows, compute, pack, read_packed
 from rc_hpc.geometry.protocol import Protocol
 from rc_hpc.kinds.census.options import CensusOptions
-from rc_hpc.kinds.packed.reader import packed_cell
 from rc_hpc.kinds.renders.options import RenderOptions
 from rc_hpc.parallel.cache import prepare_numba_cache
 
 if TYPE_CHECKING:
     from PIL.Image import Image
     from xarray import DataTree
+
+    from rc_hpc.engine.memory import Rows
+    from rc_hpc.kinds.packed.options import PackOptions
+    from rc_hpc.structures.record import Item
 
 #: A protocol as functions take it: its name or TOML file, itself, or its record in a file.
 Cameras = str | os.PathLike[str] | Protocol | Mapping[str, Any]
@@ -67,7 +69,7 @@ def ceiling(structure: StructureLike, *, cameras: Cameras | None = None, **optio
     True
     """
     settled = options_of(CensusOptions, cameras, options)
-    return ceiling_of(_census(pack([one_item(structure)], settled.pack), settled), 0)
+    return ceiling_of(_census(_packed([one_item(structure)], settled.pack), settled), 0)
 
 
 @takes(CensusOptions)
@@ -102,8 +104,9 @@ def ceilings(
     if packed := packed_file(structures):
         if not Path(packed).is_file():
             raise UsageError(f"no file {packed}")
-        return Ceilings(_census(read_packed(Path(packed), settled.pack), settled))
-    return Ceilings(_census(pack(many_items(structures), settled.pack), settled))
+        rows = resolve("rc_hpc.engine.memory:read_packed")(Path(packed), settled.pack)
+        return Ceilings(_census(rows, settled))
+    return Ceilings(_census(_packed(many_items(structures), settled.pack), settled))
 
 
 @takes(RenderOptions, without=_OF_FILES)
@@ -134,12 +137,14 @@ def draw(
         The request cannot be.
     """
     settled = options_of(RenderOptions, cameras, options, _OF_FILES)
-    packed = pack([one_item(structure)], settled.pack)
+    packed = _packed([one_item(structure)], settled.pack)
     status = Status(int(packed.batch["structures/status"][0]))
     if status != Status.ok:
         raise StructureError(status, f"{status.name}: {packed.batch['structures/message'][0]}")
-    draw_cell = resolve("rc_hpc.kinds.renders.work:pictures_of")(settled)
-    pictures = draw_cell(packed_cell(packed.batch, 0, packed.child("atoms", 0)))
+    cell = resolve("rc_hpc.kinds.packed.reader:packed_cell")(
+        packed.batch, 0, packed.child("atoms", 0)
+    )
+    pictures = resolve("rc_hpc.kinds.renders.work:pictures_of")(settled)(cell)
     views, opened = settled.protocol["views"], resolve("PIL.Image:open")
     return {views[one.camera]: opened(io.BytesIO(one.png)).convert("RGB") for one in pictures}
 
@@ -167,9 +172,15 @@ def open(path: str | os.PathLike[str]) -> DataTree:
     return tree
 
 
+def _packed(items: Iterable[Item], options: PackOptions) -> Rows:
+    rows: Rows = resolve("rc_hpc.engine.memory:pack")(items, options)
+    return rows
+
+
 def _census(packed: Rows, options: CensusOptions) -> Computed:
     with _kernels():
-        return Computed(options, packed, compute(CENSUS, options, packed))
+        rows = resolve("rc_hpc.engine.memory:compute")(CENSUS, options, packed)
+        return Computed(options, packed, rows)
 
 
 @contextmanager

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from rc_hpc.core.errors import Status
-from rc_hpc.engine.memory import Rows
 from rc_hpc.geometry.protocol import Protocol
 from rc_hpc.kinds.census.options import CensusOptions
 from rc_hpc.kinds.census.schema import CELLS, CENSUS_STRUCTURES
@@ -23,6 +22,8 @@ from rc_hpc.symmetry.labels import BRAVAIS_LATTICES, POINT_GROUPS, Label, label
 
 if TYPE_CHECKING:
     import pandas as pd
+
+    from rc_hpc.engine.memory import Rows
 
 #: Names by stored code of the columns that hold such codes.
 _VOCABULARIES = {

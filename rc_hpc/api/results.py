@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator
 from html import escape
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -13,15 +13,16 @@ from rc_hpc.api.frames import Computed
 from rc_hpc.api.inputs import NAMELESS
 from rc_hpc.api.views import draw_views
 from rc_hpc.core.errors import Status, StructureError, UsageError
-from rc_hpc.kinds.census.counts import CensusCounts, count_batch
+from rc_hpc.core.lazy import resolve
 from rc_hpc.kinds.census.options import CensusOptions
-from rc_hpc.kinds.census.tables import tables
 from rc_hpc.kinds.registry import KINDS
 from rc_hpc.symmetry.labels import Label
 
 if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.figure import Figure
+
+    from rc_hpc.kinds.census.counts import CensusCounts
 
 CENSUS = KINDS["census"]
 #: Columns that the notebook shows of each subset and structure.
@@ -213,6 +214,7 @@ class Ceilings:
         self.subsets: pd.DataFrame = computed.subsets(rows)
         #: One row each phantom; columns as in `Ceiling.phantoms`, and the id.
         self.phantoms: pd.DataFrame = computed.phantoms(rows)
+        count_batch = resolve("rc_hpc.kinds.census.counts:count_batch")
         self._counts: CensusCounts = count_batch(computed.options, computed.rows.batch)
 
     @property
@@ -241,7 +243,9 @@ class Ceilings:
         """
         if name not in CENSUS.table_lines:
             raise UsageError(f"no table {name!r}: a census has {', '.join(CENSUS.table_lines)}")
-        return tables(self._counts, [name])[0].frame
+        (table,) = CENSUS.load("tables")(self._counts, [name])
+        frame: pd.DataFrame = table.frame
+        return frame
 
     def __getitem__(self, id_: str) -> Ceiling:
         """The ceiling of one structure.
@@ -310,5 +314,9 @@ def _cameras(computed: Computed) -> str:
     return f"{len(computed.protocol.views)} cameras of {computed.protocol.name}"
 
 
-def _html(sentence: str, frame: Any) -> str:
-    return f"<p>{escape(sentence)}.</p>{frame.to_html(max_rows=_SHOWN, notebook=True)}"
+def _html(sentence: str, frame: pd.DataFrame) -> str:
+    import pandas as pd
+
+    with pd.option_context("display.max_colwidth", None):  # messages end with the cure
+        table = frame.to_html(max_rows=_SHOWN, notebook=True)
+    return f"<p>{escape(sentence)}.</p>{table}"

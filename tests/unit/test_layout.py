@@ -35,7 +35,8 @@ KIND_FLOORS = (
 #: a ``.`` at the end: all of that room.
 LAZY_PLACES = (
     "rc_hpc",  # the public names, loaded on first use
-    "rc_hpc.api.calls",  # pictures and trees: not everybody who asks for a ceiling has xarray
+    "rc_hpc.api.calls",  # what h5py loads, which starts a process: an import must not
+    "rc_hpc.api.results",  # the same
     "rc_hpc.engine.entry",  # between the parser of a run and the run
     "rc_hpc.kinds.common.options",  # cameras: matrices are not loaded to print a help
     "rc_hpc.kinds.design.options",
