@@ -1,1 +1,4 @@
-"""Measurements of rc_hpc: `run.py` takes them, `records/` keeps them raw, `report.py` reads them."""
+"""Measurements of rc_hpc.
+
+`run.py` takes them, `records/` keeps them raw, `report.py` reads them.
+"""

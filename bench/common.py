@@ -25,7 +25,10 @@ LIBRARIES = ("numpy", "numba", "scipy", "h5py", "spglib", "pymatgen", "mpi4py", 
 
 @dataclass(frozen=True)
 class Cell:
-    """A conventional cell to be reconstructed: Cartesian positions (n, 3) in Å, atomic numbers (n,)."""
+    """A conventional cell to be reconstructed.
+
+    Cartesian positions (n, 3) in Å, atomic numbers (n,).
+    """
 
     id: str
     positions: np.ndarray

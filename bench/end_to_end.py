@@ -1,4 +1,6 @@
-"""Whole commands, one rank: what each stage costs, and the census against the spglib calls it needs.
+"""Whole commands, one rank.
+
+What each stage costs, and the census against the spglib calls it needs.
 
 Every round runs the command twice in processes of their own: plain, for its cost as a
 user meets it, and under the stopwatch of `stages.py`. The reference of the census is
@@ -67,7 +69,10 @@ def command(
 
 
 def pack_each(folder: Path, every: int, prototypes: bool) -> tuple[Path, str, int]:
-    """Pack each `every`-th evaluation structure, else prototype, into a folder: the file, the set's name, and how many."""
+    """Pack each `every`-th evaluation structure, else prototype, into a folder.
+
+    The file, the set's name, and how many.
+    """
     shared = None if prototypes else shared_folder()
     ids = (
         evaluation_ids(shared) if shared else [cell.id for cell in load_cells(prototypes=True)[1]]

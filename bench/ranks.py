@@ -37,7 +37,8 @@ def measure(
     Parameters
     ----------
     label_every
-        Label every reconstruction, not the distinct ones only: the same result by ten times the work.
+        Label every reconstruction, not the distinct ones only: the same result by ten times the
+        work.
     """
     folder = Path(tempfile.mkdtemp(prefix="rc-bench-"))
     try:

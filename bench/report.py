@@ -68,8 +68,10 @@ def kernel(record: dict) -> str:
                 )
             low = high
     head = (
-        f"{len(structures)} structures ({record['set']}, each {record['arguments']['every']}.), {record['subsets']} view subsets, "
-        f"{n_atoms.min()} to {n_atoms.max()} atoms; medians of the rounds, warm, milliseconds of CPU per structure."
+        f"{len(structures)} structures ({record['set']}, each "
+        f"{record['arguments']['every']}.), {record['subsets']} view subsets, "
+        f"{n_atoms.min()} to {n_atoms.max()} atoms; medians of the rounds, warm, "
+        "milliseconds of CPU per structure."
     )
     return "\n\n".join(
         (
@@ -137,7 +139,8 @@ def end_to_end(record: dict) -> str:
         for name, values in rows.items()
     ]
     parts += [
-        "Against spglib: of the calls made (the true cell's label comes packed), and of every distinct reconstruction once.",
+        "Against spglib: of the calls made (the true cell's label comes packed), and of "
+        "every distinct reconstruction once.",
         table(
             lines,
             [
@@ -241,7 +244,7 @@ def scaling(record: dict) -> str:
 
 
 def frontier(record: dict) -> str:
-    """What 20 tolerances cost in units of one census of the same subsets, with and without the start of Python."""
+    """What 20 tolerances cost, in censuses of the same subsets, with and without Python's start."""
     rows = []
     start = [record["start"]["cpu_s"], record["start"]["wall_s"]]
     for subsets in record["rounds"][0]:
@@ -267,7 +270,10 @@ def frontier(record: dict) -> str:
                 f"{bare[0]:.2f}",
             ]
         )
-    head = f"{record['structures']} structures ({record['set']}), {len(record['deltas'])} deltas, default reading, one rank; medians of {len(record['rounds'])} rounds."
+    head = (
+        f"{record['structures']} structures ({record['set']}), {len(record['deltas'])} "
+        f"deltas, default reading, one rank; medians of {len(record['rounds'])} rounds."
+    )
     return (
         head
         + "\n\n"
@@ -313,15 +319,17 @@ def noise(record: dict) -> str:
         ]
     )
     head = (
-        f"{record['structures']} structures ({record['set']}, each {record['arguments']['every']}.), {record['pictures']} sets of pictures "
-        f"({', '.join(record['protocols'])}; sigma {', '.join(f'{s:g}' for s in record['sigmas'])} Å; {record['seeds']} seeds); "
+        f"{record['structures']} structures ({record['set']}, each "
+        f"{record['arguments']['every']}.), {record['pictures']} sets of pictures "
+        f"({', '.join(record['protocols'])}; sigma "
+        f"{', '.join(f'{s:g}' for s in record['sigmas'])} Å; {record['seeds']} seeds); "
         f"per cent of the CPU time of a reading, medians of {len(record['rounds'])} rounds."
     )
     return "\n\n".join((head, table(rows, ["part", *arms])))
 
 
 def endpoint(record: dict) -> str:
-    """Replies a second by kind of client, against the endpoint's limit, and memory as they come in."""
+    """Replies a second by kind of client, against the endpoint's limit, and memory meanwhile."""
     names = {
         "bare": "bare loop, as many at once as the endpoint bears",
         "waits": "rc_hpc, excess requests wait",
@@ -331,6 +339,7 @@ def endpoint(record: dict) -> str:
     for kind, name in names.items():
         runs = [run for run in record["runs"] if run["kind"] == kind]
         rate = float(np.median([run["replies_per_s"] for run in runs]))
+        seconds = np.median([run["cpu_s"] for run in runs])
         memory = (
             ["", "", ""]
             if kind == "bare"
@@ -341,11 +350,15 @@ def endpoint(record: dict) -> str:
                 name,
                 f"{rate:.1f}",
                 f"{rate / record['limit_per_s']:.3f}",
-                f"{1e3 * np.median([run['cpu_s'] for run in runs]) / record['arguments']['replies']:.1f}",
+                f"{1e3 * seconds / record['arguments']['replies']:.1f}",
                 *memory,
             ]
         )
-    head = f"The endpoint's limit is {record['limit_per_s']:.0f} replies a second; {record['arguments']['replies']} replies a round, medians; resident memory of each round."
+    head = (
+        f"The endpoint's limit is {record['limit_per_s']:.0f} replies a second; "
+        f"{record['arguments']['replies']} replies a round, medians; resident memory of "
+        "each round."
+    )
     return (
         head
         + "\n\n"
@@ -367,7 +380,8 @@ def endpoint(record: dict) -> str:
 def describe(record: dict) -> str:
     """One record as Markdown."""
     machine = (
-        f"{record['date']}; {record['cpu']}, {record['cores']} cores, load {record['arguments']['load_before'][0]} before and "
+        f"{record['date']}; {record['cpu']}, {record['cores']} cores, load "
+        f"{record['arguments']['load_before'][0]} before and "
         f"{record['load'][0]} after; "
         + ", ".join(f"{name} {version}" for name, version in record["versions"].items())
         + "."

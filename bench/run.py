@@ -1,6 +1,6 @@
-"""Take the measurements: ``python bench/run.py kernel``, ``end_to_end``, ``ranks``, ``scaling``, ``frontier``,
-``noise`` or ``endpoint``.
+"""Take the measurements: ``python bench/run.py NAME``.
 
+NAME is ``kernel``, ``end_to_end``, ``ranks``, ``scaling``, ``frontier``, ``noise`` or ``endpoint``.
 Each writes one raw record, with the machine and all versions, into ``bench/records/``;
 ``python bench/report.py`` makes tables of them. Speed is read as a ratio within one run.
 """
@@ -63,7 +63,8 @@ def parser() -> argparse.ArgumentParser:
         p_file.add_argument(
             "--packed",
             type=Path,
-            help="a packed file; default: the released structures, else the prototypes, packed first",
+            help="a packed file; default: the released structures, else the prototypes, "
+            "packed first",
         )
         p_file.add_argument(
             "--evaluation", action="store_true", help="only the 210 evaluation structures"
@@ -102,7 +103,8 @@ def parser() -> argparse.ArgumentParser:
         )
     endpoint = commands.add_parser(
         "endpoint",
-        help="replies a second of the client that asks models, against an endpoint of a known limit",
+        help="replies a second of the client that asks models, against an endpoint of a "
+        "known limit",
     )
     endpoint.add_argument(
         "--replies", type=int, default=960, help="requests of a round; default: %(default)s"

@@ -1,4 +1,6 @@
-"""One big cell through the kernel: seconds, candidates and memory, each size in a process of its own.
+"""One big cell through the kernel.
+
+Seconds, candidates and memory, each size in a process of its own.
 
 Run as a program it measures one cell and prints JSON.
 """

@@ -1,4 +1,7 @@
-"""Command: structures to a packed HDF5 file: conventional cells, labels, tolerance sweep, status."""
+"""Command: structures to a packed HDF5 file.
+
+Conventional cells, labels, tolerance sweep, status.
+"""
 
 from __future__ import annotations
 

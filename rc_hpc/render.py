@@ -1,4 +1,4 @@
-"""Command: pictures of crystal structures, one for each camera, with a manifest of what they show."""
+"""Command: pictures of crystal structures, one a camera, with a manifest of what they show."""
 
 from __future__ import annotations
 

@@ -19,7 +19,7 @@ def copies_of(lattice, positions, tiling):
 
 
 def hidden(copies, radii, orbit, rotation, tie):
-    """Which copies (T, n) a nearer disc hides in a view, and which of them one of their own orbit does."""
+    """Copies (T, n) that a nearer disc hides in a view, and those that one of their orbit hides."""
     flat, n = copies.reshape(-1, 3) @ rotation, len(radii)
     occluded, redundant = np.zeros(len(flat), bool), np.zeros(len(flat), bool)
     for i, (x, y, depth) in enumerate(flat):
@@ -101,7 +101,7 @@ def _undominated(points, kinds, residuals, images, shown, symbols, rotations):
     zero, n = naive.NUMERICAL_ZERO, len(points)
     misses = np.isinf(residuals).sum(axis=1)
     worst = np.where(np.isfinite(residuals), residuals, 0).max(axis=1)
-    near = []  # of each candidate, per view, the position of its image point, None where it has none
+    near = []  # of each candidate, per view, where its image point is; None where it has none
     for k in range(n):
         own = []
         for v, rotation in enumerate(rotations):

@@ -13,13 +13,15 @@ QUARANTINE_POLICIES = ("mark", "keep", "drop")
 TRUTHS = ("stored", "conventional")
 
 
-#: Noise: how the tolerance delta follows from sigma; `record` is the released experiment as a whole.
+#: Noise: how the tolerance delta follows from sigma; `record` is the released experiment as a
+#: whole.
 NOISE_RULES = ("common", "paper", "record")
 
 #: Noise: which centroids an atom's position is estimated from.
 ESTIMATORS = ("all-views", "best-pair", "anchor-pair")
 
-#: Noise: how the symmetry of the noisy cell is found; `true-error` sets symprec from the truth, as the record did.
+#: Noise: how the symmetry of the noisy cell is found; `true-error` sets symprec from the truth, as
+#: the record did.
 LABELLERS = ("statistical", "distance", "true-error")
 
 #: Rule, estimator, merge and labeller of the released noise experiment.

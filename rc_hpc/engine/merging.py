@@ -14,7 +14,9 @@ from rc_hpc.store.parts import PartStore, discard
 
 
 def merge_output(kind: Kind, output: Path, partial: bool = False) -> str:
-    """Merge the parts of an output, and remove them where none is missing; returns the content hash.
+    """Merge the parts of an output, and remove them where none is missing.
+
+    Returns the content hash.
 
     Raises
     ------

@@ -80,7 +80,10 @@ class Work:
         self.beside.check(self.options, replace=replace)
 
     def identity(self, **more) -> dict:
-        """What the result depends on: options, packages, code, and what `more` says of the input."""
+        """What the result depends on.
+
+        Options, packages, code, and what `more` says of the input.
+        """
         return {
             "options": self.options.to_json(),
             "options_hash": self.options.digest(),

@@ -50,9 +50,12 @@ class Progress:
 
 
 def status(output: str | Path, total: int | None = None) -> Progress:
-    """Progress of the run that writes `output`: from its parts while there are any, else from the file.
+    """Progress of the run that writes `output`.
 
-    Nothing is changed, and a run may be going on. `total` defaults to `total` of the run's identity.
+    From its parts while there are any, else from the file.
+
+    Nothing is changed, and a run may be going on. `total` defaults to `total` of the run's
+    identity.
 
     Raises
     ------
@@ -73,7 +76,8 @@ def status(output: str | Path, total: int | None = None) -> Progress:
             )
     if not begun(folder):
         raise RcError(
-            f"{output}: neither the file nor {folder.name} exists: nothing has been run for this --output"
+            f"{output}: neither the file nor {folder.name} exists: nothing has been run for "
+            "this --output"
         )
     store = PartStore.open(folder, schema_of(read_run(folder)["kind"], folder))
     names = store.names()

@@ -53,7 +53,7 @@ class Given:
 
 @dataclass(frozen=True)
 class Plot:
-    """One figure: its name, the table whose frame it shows, how it is drawn, and further tables that it needs."""
+    """One figure: its name, the table that it shows, how it is drawn, and further tables."""
 
     name: str
     table: str
@@ -96,7 +96,8 @@ def write(
     Returns
     -------
     list of Path
-        The files, the data last: ``NAME.csv`` is the table of the figure, ``NAME.TABLE.csv`` a further one.
+        The files, the data last: ``NAME.csv`` is the table of the figure, ``NAME.TABLE.csv`` a
+        further one.
 
     Raises
     ------

@@ -1,4 +1,7 @@
-"""Published values, and where they apply: only under the options and on the structures they were read at."""
+"""Published values, and where they apply.
+
+Only under the options and on the structures they were read at.
+"""
 
 from __future__ import annotations
 

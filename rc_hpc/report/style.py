@@ -77,7 +77,10 @@ def styled() -> Iterator[None]:
 
 
 def series(number: int, filled: bool = True) -> dict:
-    """Colour, marker and dash of the series of this number; hollow markers are a second kind of it."""
+    """Colour, marker and dash of the series of this number.
+
+    Hollow markers are a second kind of it.
+    """
     color, marker, linestyle = _SERIES[number % len(_SERIES)]
     return {
         "color": color,
@@ -96,7 +99,7 @@ def points(number: int, filled: bool = True) -> dict:
 def figure(
     width: float, height: float, rows: int = 1, columns: int = 1, **more
 ) -> tuple[Figure, np.ndarray]:
-    """A figure (sizes in inches, the height at most that of a page) and its axes, (rows, columns)."""
+    """A figure (sizes in inches, at most as high as a page) and its axes, (rows, columns)."""
     from matplotlib.figure import Figure
 
     made = Figure(figsize=(width, min(height, HIGHEST_IN)), layout="constrained")
@@ -113,7 +116,10 @@ def share_limits(ax: Axes, values, which: str = "y", top: float = 1.0) -> None:
 
 
 def log_lengths(ax: Axes) -> None:
-    """A logarithmic x axis of lengths: plain numbers at 1, 2, 5 (or 1, 3) of a decade, powers of ten where the span is long."""
+    """A logarithmic x axis of lengths.
+
+    Plain numbers at 1, 2, 5 (or 1, 3) of a decade, powers of ten where the span is long.
+    """
     from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
     ax.set_xscale("log")

@@ -70,7 +70,10 @@ def render(table: Table, style: str) -> str:
 
 
 def show(found: list[Table], style: str) -> None:
-    """Print tables, an empty line between them; captions of CSV go to stderr, out of the way of programs."""
+    """Print tables, an empty line between them.
+
+    Captions of CSV go to stderr, out of the way of programs.
+    """
     for number, table in enumerate(found):
         if number:
             print()
@@ -108,7 +111,8 @@ def write_bytes(path: Path, data: bytes) -> None:
         path.write_bytes(data)
     except OSError as error:
         raise RcError(
-            f"{path}: cannot be written ({error.strerror}): choose another --output folder or free space"
+            f"{path}: cannot be written ({error.strerror}): choose another --output folder "
+            "or free space"
         ) from error
 
 
@@ -118,7 +122,8 @@ def _parquet(table: Table, metadata: dict) -> bytes:
         from pyarrow import parquet
     except ImportError as error:
         raise RcError(
-            "Parquet needs pyarrow, which is not installed: pip install 'rc_hpc[tables]', or take --format csv"
+            "Parquet needs pyarrow, which is not installed: pip install 'rc_hpc[tables]', or "
+            "take --format csv"
         ) from error
     content = pyarrow.Table.from_pandas(table.frame, preserve_index=False)
     ours = json.dumps({"caption": table.caption, **metadata}, sort_keys=True)
@@ -131,7 +136,10 @@ def _parquet(table: Table, metadata: dict) -> bytes:
 
 
 def _cells(frame: pd.DataFrame) -> tuple[dict[str, list[str]], list[bool]]:
-    """Texts by column title, and which columns are numbers; columns without any text are left out."""
+    """Texts by column title, and which columns are numbers.
+
+    Columns without any text are left out.
+    """
     from pandas.api.types import is_numeric_dtype
 
     texts = {name: [_text(name, value) for value in frame[name]] for name in frame}

@@ -61,7 +61,10 @@ class ArrayFile:
 def new_arrays(
     path: Path, kind: str, title: str, identity: dict, attrs: dict
 ) -> Iterator[ArrayFile]:
-    """A new file that appears when the block ends well; `identity` and `attrs` as in `root_attributes`."""
+    """A new file that appears when the block ends well.
+
+    `identity` and `attrs` as in `root_attributes`.
+    """
     with disk_errors(path):
         clean_leftovers(path.parent, path.name)
         with new_h5(path) as h5:

@@ -56,5 +56,8 @@ def resolve_duplicates(id_: str, twins: list[Twin]) -> list[Twin]:
 
 def _message(id_: str, owner: Twin, twin: Twin) -> str:
     same = "the same" if twin.sha256 == owner.sha256 else "another"
-    text = f"id {id_!r} of {twin.source} is taken by {same} structure of {owner.source}: rename one of them, or name the folder above both"
+    text = (
+        f"id {id_!r} of {twin.source} is taken by {same} structure of {owner.source}: "
+        "rename one of them, or name the folder above both"
+    )
     return f"{text}; {twin.message}" if twin.message else text

@@ -57,7 +57,8 @@ def merge(
     attrs
         Further root attributes, over those of `root_attributes`.
     resolve
-        Settles rows with the same id, e.g. `resolve_duplicates`; by default they all stay as they are.
+        Settles rows with the same id, e.g. `resolve_duplicates`; by default they all stay as they
+        are.
     checked
         Names of the parts, where the caller has just scanned them.
     memory

@@ -141,7 +141,10 @@ def build(
 def from_pymatgen(
     item: Item, blob: bytes, structure, *, reader: str, space_group: int = 0
 ) -> Structure:
-    """A pymatgen structure as ours: ordered, every species an element, charges and isotopes dropped."""
+    """A pymatgen structure as ours.
+
+    Ordered, every species an element, charges and isotopes dropped.
+    """
     from pymatgen.core import Element
 
     numbers = []

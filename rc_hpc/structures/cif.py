@@ -272,7 +272,10 @@ def _claims_p1(block: dict) -> bool:
 
 
 def _claimed_number(block: dict) -> int:
-    """Space-group number the block claims; P 1 counts as none, programs write it for plain cells."""
+    """Space-group number the block claims.
+
+    P 1 counts as none, programs write it for plain cells.
+    """
     from pymatgen.symmetry.groups import SpaceGroup
 
     for key in NUMBER_KEYS:

@@ -60,7 +60,9 @@ def mapped(path: str) -> mmap.mmap | bytes:
 
 @lru_cache(maxsize=4)
 def _unpacked(path: str, size: int, mtime_ns: int) -> mmap.mmap | bytes:
-    """Map of a nameless temporary copy of a gzip file's content: gzip cannot be read from the middle.
+    """Map of a nameless temporary copy of a gzip file's content.
+
+    Gzip cannot be read from the middle.
 
     `size` and `mtime_ns` are those of the file: a changed file is unpacked anew.
     """
@@ -78,7 +80,10 @@ def _map(file: BinaryIO) -> mmap.mmap | bytes:
 
 
 def name_and_suffix(path: str) -> tuple[str, str]:
-    """Name and lower-case suffix, both without ``.gz``: ``a/b.CIF.gz`` gives ``b.CIF``, ``.cif``."""
+    """Name and lower-case suffix, both without ``.gz``.
+
+    ``a/b.CIF.gz`` gives ``b.CIF``, ``.cif``.
+    """
     name = Path(path).name
     if is_gzip(name):
         name = name[:-3]

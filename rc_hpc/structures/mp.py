@@ -1,7 +1,8 @@
 """Structures of the Materials Project: fetched once, kept as a snapshot, read from it ever after.
 
 The database moves; a query asked twice may answer differently. So what was fetched is written to a
-file named after the query before anything reads it, and wherever that file lies nothing is asked again.
+file named after the query before anything reads it, and wherever that file lies nothing is asked
+again.
 """
 
 from __future__ import annotations
@@ -34,8 +35,9 @@ def parse_query(source: str) -> dict:
     Parameters
     ----------
     source
-        ``mp:ID,ID``, ``mp:@FILE`` (ids, one a line) or ``mp:KEY=VALUE&KEY=VALUE`` with the keys of the client's
-        summary search; values are numbers, true, false, LOW..HIGH, lists with commas, or text.
+        ``mp:ID,ID``, ``mp:@FILE`` (ids, one a line) or ``mp:KEY=VALUE&KEY=VALUE`` with the keys of
+        the client's summary search; values are numbers, true, false, LOW..HIGH, lists with commas,
+        or text.
 
     Returns
     -------
@@ -50,7 +52,8 @@ def parse_query(source: str) -> dict:
     text = source.removeprefix("mp:")
     if not text:
         raise UsageError(
-            "mp: alone would fetch the whole database: give ids (mp:mp-149,mp-13), mp:@FILE or mp:chemsys=Si-O&num_sites=1..20"
+            "mp: alone would fetch the whole database: give ids (mp:mp-149,mp-13), mp:@FILE "
+            "or mp:chemsys=Si-O&num_sites=1..20"
         )
     if text.startswith("@"):
         try:
@@ -65,7 +68,8 @@ def parse_query(source: str) -> dict:
         pairs = [pair.partition("=") for pair in text.split("&")]
         if bad := [key for key, equals, value in pairs if not (key and equals and value)]:
             raise UsageError(
-                f"{source}: {bad[0]!r} is no KEY=VALUE; quote the source, since & means something to the shell"
+                f"{source}: {bad[0]!r} is no KEY=VALUE; quote the source, since & means "
+                "something to the shell"
             )
         return {key: _value(value) for key, _, value in sorted(pairs)}
     if strange := [id_ for id_ in ids if not _ID.fullmatch(id_)] or (not ids and ["no id"]):
@@ -113,11 +117,15 @@ def mp_items(query: dict) -> Iterator[Item]:
 
 
 def fetch(query: dict) -> tuple[list[dict], str]:
-    """Entries with ``material_id`` and ``structure``, sorted by id, and the database's version; asks the network."""
+    """Entries with ``material_id`` and ``structure``, sorted by id, and the database's version.
+
+    Asks the network.
+    """
     key = os.environ.get("MP_API_KEY", "")
     if not key:
         raise UsageError(
-            "mp: needs a key of the Materials Project: put yours into the environment variable MP_API_KEY"
+            "mp: needs a key of the Materials Project: put yours into the environment "
+            "variable MP_API_KEY"
         )
     try:
         from mp_api.client import MPRester
@@ -127,7 +135,8 @@ def fetch(query: dict) -> tuple[list[dict], str]:
     if ids := query.get("material_ids"):
         requests = [{"material_ids": ids[start : start + IDS]} for start in range(0, len(ids), IDS)]
     try:
-        # The endpoint is read here, not at the client's import, so that a stand-in can be named at any time.
+        # The endpoint is read here, not at the client's import, so that a stand-in can be named at
+        # any time.
         with MPRester(
             key,
             os.environ.get("MP_API_ENDPOINT") or None,
@@ -142,16 +151,20 @@ def fetch(query: dict) -> tuple[list[dict], str]:
                 )
             ]
             database = str(client.db_version)
-    except Exception as error:  # the client raises its own errors, those of requests, and TypeError for unknown keys
+    # The client raises its own errors, those of requests, and TypeError for unknown keys.
+    except Exception as error:
         text = " ".join(re.sub(r"\x1b\[\d+m", "", str(error)).split())[:300].replace(key, "(key)")
         raise RcError(
-            f"mp: the Materials Project cannot be asked ({type(error).__name__}: {text}): check the query, MP_API_KEY and the network; compute nodes often have none, so make the snapshot on a login node"
+            f"mp: the Materials Project cannot be asked ({type(error).__name__}: {text}): "
+            "check the query, MP_API_KEY and the network; compute nodes often have none, so "
+            "make the snapshot on a login node"
         ) from error
     entries = {str(document["material_id"]): _plain(document) for document in found}
     missing = [id_ for id_ in ids or () if id_ not in entries]
     if missing:
         raise RcError(
-            f"mp: {len(missing)} of {len(ids)} ids are not in the database (version {database}), the first {missing[0]}: it may have a new id"
+            f"mp: {len(missing)} of {len(ids)} ids are not in the database (version "
+            f"{database}), the first {missing[0]}: it may have a new id"
         )
     if not entries:
         raise RcError(
@@ -179,7 +192,10 @@ def _plain(document) -> dict:
 
 
 def _keep(path: Path, query: dict, entries: list[dict], database: str) -> None:
-    """Write the snapshot and, beside it, where it comes from. Of several processes the first to finish wins."""
+    """Write the snapshot and, beside it, where it comes from.
+
+    Of several processes the first to finish wins.
+    """
     text = "".join(json.dumps(entry, sort_keys=True) + "\n" for entry in entries)
     about = {
         "query": query,

@@ -72,7 +72,7 @@ def _end(buffer, end: int) -> int:
 
 
 def line_spans(file: BinaryIO) -> Iterator[tuple[int, bytes, int, int]]:
-    """(line number from 1, line, start, end) of the lines that are not blank, without their ends."""
+    """(line number from 1, line, start, end) of lines that are not blank, without their ends."""
     start = 0
     for number, line in enumerate(file, 1):
         if line.strip():

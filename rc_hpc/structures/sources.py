@@ -1,4 +1,7 @@
-"""From what a user names to a stream of items: files, folders, globs, the Materials Project, prototypes, synthetic."""
+"""From what a user names to a stream of items.
+
+Files, folders, globs, the Materials Project, prototypes, synthetic.
+"""
 
 from __future__ import annotations
 

@@ -97,7 +97,8 @@ def closest_pair(
     points, owners = _images(frac, layers.astype(int), reach / heights)
     if len(points) == 0:
         return best
-    # An image may lie at `reach` exactly, and beyond it by rounding; the tree's own bound is strict.
+    # An image may lie at `reach` exactly, and beyond it by rounding; the tree's own bound is
+    # strict.
     bound = min(limit, reach + _ROUNDING)
     found = _nearest(tree, points @ lattice, owners, bound, own_images)
     return min(best, found, key=lambda pair: pair[0])

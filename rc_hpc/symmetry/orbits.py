@@ -10,7 +10,9 @@ from rc_hpc.symmetry.guard import NULL_RECORDER, check_arrays, spglib_raises
 
 
 def orbits(lattice, positions, numbers, symprec: float, recorder=NULL_RECORDER) -> np.ndarray:
-    """Orbit of each atom, (n,) int64: atoms have one number where a symmetry operation maps one to the other.
+    """Orbit of each atom, (n,) int64.
+
+    Atoms have one number where a symmetry operation maps one to the other.
 
     Parameters
     ----------

@@ -197,7 +197,10 @@ def write_json(path, structures):
 
 
 def small_crystals(count=24, natoms=6, seed=3):
-    """Seeded crystals as pymatgen structures by id; one atom of every fourth is 0.025 Å off its site."""
+    """Seeded crystals as pymatgen structures by id.
+
+    One atom of every fourth is 0.025 Å off its site.
+    """
     import numpy as np
     from pymatgen.core import Lattice, Structure
 

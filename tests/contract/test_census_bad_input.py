@@ -1,4 +1,7 @@
-"""Broken structures have their row and their reason; a wrong request has one line that says what to do."""
+"""Broken structures have their row and their reason.
+
+A wrong request has one line that says what to do.
+"""
 
 import json
 import os
@@ -97,7 +100,10 @@ def test_every_file_has_its_row(folder, tmp_path, capfd):
 
 @pytest.mark.filterwarnings("ignore")
 def test_the_same_id_twice_and_odd_ids(tmp_path):
-    """The first by content owns the id, whatever the order; a census of it is the same either way."""
+    """The first by content owns the id, whatever the order.
+
+    A census of it is the same either way.
+    """
     from pymatgen.io.cif import CifWriter
 
     crystals = list(small_crystals(6, 4).values())
@@ -408,7 +414,10 @@ def test_stale_and_damaged_parts(ready, tmp_path, capfd):
 
 @pytest.mark.skipif(os.name != "posix", reason="limits of a process")
 def test_a_full_disk(ready, tmp_path):
-    """A file size limit stands for the full disk: one line, and the work goes on once there is room."""
+    """A file size limit stands for the full disk.
+
+    One line, and the work goes on once there is room.
+    """
     program = (
         "import resource, sys; from rc_hpc.census import main; import rc_hpc.engine.rows;"
         "resource.setrlimit(resource.RLIMIT_FSIZE, (20000, 20000)); sys.exit(main(sys.argv[1:]))"

@@ -1,4 +1,7 @@
-"""The census and pack commands as an operator meets them: help, config file, what they print and write."""
+"""The census and pack commands as an operator meets them.
+
+Help, config file, what they print and write.
+"""
 
 import json
 import subprocess
@@ -122,7 +125,8 @@ def test_a_config_file_equals_flags_and_flags_win(ready, tmp_path):
         "1,1,2",
     ]
     (tmp_path / "c.toml").write_text(
-        f'source = "{ready / "packed.h5"}"\ndelta = 0.05\nsubsets = ["axis_a+axis_b", "axis_a+axis_c"]\nmerge = "first"\n'
+        f'source = "{ready / "packed.h5"}"\ndelta = 0.05\nsubsets = ["axis_a+axis_b", '
+        '"axis_a+axis_c"]\nmerge = "first"\n'
         'enumeration = "anchor"\nquarantine = "keep"\ntiling = [1, 1, 2]\nquiet = true\n'
     )
     assert (
@@ -358,7 +362,10 @@ def test_the_default_source_is_the_prototypes(tmp_path):
 
 
 def test_a_reader_that_leaves_is_no_error(ready):
-    program = f"import sys; from rc_hpc.census import main; sys.exit(main(['status', {str(ready / 'census.h5')!r}]))"
+    program = (
+        "import sys; from rc_hpc.census import main; sys.exit(main(['status', "
+        f"{str(ready / 'census.h5')!r}]))"
+    )
     done = subprocess.run(
         ["bash", "-c", f'{sys.executable} -c "$0" | true; echo ${{PIPESTATUS[0]}}', program],
         capture_output=True,

@@ -1,4 +1,4 @@
-"""A run that dies or is told to stop, at any moment, and is gone on with gives what an undisturbed one gives."""
+"""A run that dies or is told to stop, and is gone on with, gives what an undisturbed one gives."""
 
 import os
 import random
@@ -26,8 +26,14 @@ PACKED, CENSUS = "x.packed.h5", "x.h5"
 ARGS = ["-o", CENSUS, "--resume", "-q"]
 
 #: For a program of its own: the same as `slow_down` and `crash_on`.
-SLOW = "sys.path.insert(0, {tests!r}); import test_census_kills; test_census_kills.slow_down({seconds})"
-CRASH = "sys.path.insert(0, {tests!r}); import test_census_kills; test_census_kills.crash_on({id!r}, {stage!r})"
+SLOW = (
+    "sys.path.insert(0, {tests!r}); import test_census_kills; "
+    "test_census_kills.slow_down({seconds})"
+)
+CRASH = (
+    "sys.path.insert(0, {tests!r}); import test_census_kills; "
+    "test_census_kills.crash_on({id!r}, {stage!r})"
+)
 
 
 def slow_down(seconds):
@@ -55,7 +61,7 @@ def slow_merge():
 
 
 def crash_on(id_, output):
-    """Let native code crash whenever it is asked about one structure in the run that writes `output`."""
+    """Let native code crash whenever it is asked about one structure in the run for `output`."""
     from rc_hpc.symmetry.recorder import FlightRecorder
 
     real = FlightRecorder.call
@@ -103,7 +109,7 @@ def parts(folder, output):
 
 
 def kill(begin, folder, output, wait, early):
-    """Kill a job in the stage that writes `output`, `wait` s after its start or after it has finished a part."""
+    """Kill a job in the stage that writes `output`, `wait` s after its start or after a part."""
     before = parts(folder, output)
     job = begin()
     if not early:

@@ -1,4 +1,7 @@
-"""Equal work gives equal content: any number of ranks, shards, order of the input, way to the file."""
+"""Equal work gives equal content.
+
+Any number of ranks, shards, order of the input, way to the file.
+"""
 
 import json
 import random

@@ -1,4 +1,7 @@
-"""The camera design as a command: the search sees one side only, equal work gives equal content, figures count held-out rows."""
+"""The camera design as a command.
+
+The search sees one side only, equal work gives equal content, figures count held-out rows.
+"""
 
 import importlib
 import json
@@ -137,7 +140,10 @@ def test_protocol_file_is_the_best_set(base):
 
 
 def test_held_out_structures_do_not_move_the_search(base, tmp_path):
-    """Other crystals under the held-out ids, and none at all: the same sets are found and chosen."""
+    """Other crystals under the held-out ids, and none at all.
+
+    The same sets are found and chosen.
+    """
     out = sorted(side(base / "base.h5", Side.held_out))
     (tmp_path / "ids").write_text("\n".join(out))
     sources = json.loads((base / "source.json").read_text())

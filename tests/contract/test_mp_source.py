@@ -1,4 +1,4 @@
-"""The Materials Project as a source, against a stand-in on this machine that speaks what the client asks."""
+"""The Materials Project as a source, against a stand-in here that speaks what the client asks."""
 
 import importlib.util
 import json

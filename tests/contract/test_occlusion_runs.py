@@ -1,4 +1,7 @@
-"""The occlusion sweep as a command: equal work gives equal content, and its tables count what the file says."""
+"""The occlusion sweep as a command.
+
+Equal work gives equal content, and its tables count what the file says.
+"""
 
 import h5py
 import numpy as np

@@ -1,4 +1,7 @@
-"""A census through pinhole cameras from a file: the model is told, ranks do not matter, a cell that reaches a camera is a status."""
+"""A census through pinhole cameras from a file.
+
+The model is told, ranks do not matter, a cell that reaches a camera is a status.
+"""
 
 import h5py
 import numpy as np

@@ -1,4 +1,7 @@
-"""The released frontiers, grid and view curve of the 210, through the commands; the default reading beside them."""
+"""The released frontiers, grid and view curve of the 210, through the commands.
+
+The default reading beside them.
+"""
 
 import json
 

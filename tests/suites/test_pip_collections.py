@@ -1,4 +1,7 @@
-"""Collections that pip ships: every file gives a Structure or a StructureError, never another fault."""
+"""Collections that pip ships.
+
+Every file gives a Structure or a StructureError, never another fault.
+"""
 
 from importlib.util import find_spec
 from pathlib import Path

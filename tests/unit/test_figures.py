@@ -317,7 +317,11 @@ def test_short_names_stay_apart():
 
 
 def test_help_loads_nothing_heavy():
-    code = "import sys, rc_hpc.figures as t\ntry:\n t.main(['--help'])\nexcept SystemExit as e:\n assert e.code == 0\nprint([m for m in ('matplotlib', 'pandas', 'numpy', 'h5py') if m in sys.modules])"
+    code = (
+        "import sys, rc_hpc.figures as t\ntry:\n t.main(['--help'])\nexcept SystemExit as "
+        "e:\n assert e.code == 0\nprint([m for m in ('matplotlib', 'pandas', 'numpy', "
+        "'h5py') if m in sys.modules])"
+    )
     out = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, check=True
     ).stdout

@@ -217,7 +217,7 @@ def test_image_points(cell, protocol):
 
 
 def enumerated(cell, protocol, reach, by_atom):
-    """Candidates by the kernels, as the oracle enumerates them, and their count per pair and species."""
+    """Candidates by the kernels, as the oracle enumerates them, and how many each pair has."""
     positions, _, starts, rotations, _, points, heights, view_starts, atom = prepared(
         *cell, protocol, not by_atom
     )

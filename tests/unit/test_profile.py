@@ -26,7 +26,10 @@ SLOWLY = settings(
 
 
 def brute_intervals(positions, numbers, protocol, subset):
-    """Where each candidate of a subset is a phantom: (lower, upper), by acceptance and by Definition 7."""
+    """Where each candidate of a subset is a phantom.
+
+    (lower, upper), by acceptance and by Definition 7.
+    """
     c, lower, upper, _ = naive.delta_intervals(positions, numbers, list(protocol.rotations), subset)
     real = lower < upper - NUMERICAL_ZERO
     exact = real & (c.gap <= CENSUS_ZERO)

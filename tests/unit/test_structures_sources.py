@@ -387,7 +387,10 @@ def test_json_spans_agree_with_json(value, indent, ascii_only):
 
 
 def test_text_fields_do_not_split_a_cif():
-    text = b"data_a\n_cell_length_a 1\n_note\n;\ndata_b\n_cell_length_a 2\n;\ndata_c\n_cell_length_a 3\n"
+    text = (
+        b"data_a\n_cell_length_a 1\n_note\n;\ndata_b\n_cell_length_a "
+        b"2\n;\ndata_c\n_cell_length_a 3\n"
+    )
     assert [text[a:b][:6] for a, b in cif_blocks(text)] == [b"data_a", b"data_c"]
 
 

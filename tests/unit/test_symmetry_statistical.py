@@ -101,7 +101,7 @@ def test_group_is_found_through_the_noise(name, sigma):
 
 @pytest.mark.parametrize("name, free", [("rock salt", 0), ("ferroelectric", 3), ("wurtzite", 1)])
 def test_the_cell_it_returns_is_exactly_symmetric_and_nearer_to_the_truth(name, free):
-    """What is left of the errors is that of the free coordinates, all along z, without the polar origin."""
+    """What is left are errors of the free coordinates, all along z, without the polar origin."""
     lattice, frac, numbers, group, _ = CELLS[name]
     square = np.zeros(2)
     for seed in range(100):
@@ -132,7 +132,8 @@ def test_misfit_is_a_chi_square():
 
 def test_free_coordinates_and_a_polar_origin_are_no_constraints():
     lattice, frac, numbers, *_ = CELLS["ferroelectric"]
-    # z of Ba, Ti, O and of the two equal O is free: 15 coordinates less 4, and the origin's x and y.
+    # z of Ba, Ti, O and of the two equal O is free: 15 coordinates less 4, and the origin's x and
+    # y.
     assert symmetrised(lattice, frac, numbers, 0.01 * SPREAD).freedom == 15 - 4 - 2
 
 

@@ -241,7 +241,11 @@ def test_output_that_is_a_file(census, tmp_path, capsys):
 
 
 def test_help_loads_nothing_heavy():
-    code = "import sys, rc_hpc.tables as t\ntry:\n t.main(['--help'])\nexcept SystemExit as e:\n assert e.code == 0\nprint([m for m in ('pandas', 'scipy', 'numpy', 'h5py', 'pyarrow', 'numba') if m in sys.modules])"
+    code = (
+        "import sys, rc_hpc.tables as t\ntry:\n t.main(['--help'])\nexcept SystemExit as "
+        "e:\n assert e.code == 0\nprint([m for m in ('pandas', 'scipy', 'numpy', 'h5py', "
+        "'pyarrow', 'numba') if m in sys.modules])"
+    )
     out = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, check=True
     ).stdout

@@ -7,10 +7,10 @@ from rc_hpc.core.kind import Kind
 EXAMPLES = """\
   python -m rc_hpc.census                           the 288 prototypes, all 26 view subsets
   python -m rc_hpc.census structures/ -o out.h5     every structure file of a folder
-  mpiexec -n 8 python -m rc_hpc.census big.jsonl    under MPI; on SLURM: srun python -m rc_hpc.census
+  mpiexec -n 8 python -m rc_hpc.census big.jsonl    under MPI; on SLURM: srun python -m ...
   python -m rc_hpc.census census.packed.h5 --delta 0.15 -o loose.h5
-                                                    again at another tolerance, without reading and labelling
-  python -m rc_hpc.census packed.h5 --shard 0/16    one share of a job array; then: census merge census.h5
+                                                    again at another tolerance; nothing is read anew
+  python -m rc_hpc.census packed.h5 --shard 0/16    one share of a job array; then: census merge
   python -m rc_hpc.census --resume                  go on where a stopped or killed run was
   python -m rc_hpc.census status census.h5          how far it is (also: merge, validate)
 """

@@ -76,7 +76,8 @@ def subsets(given: Given) -> Figure:
     frame = given.frame
     if len(frame) > MOST_SUBSETS:
         raise NothingToDraw(
-            f"has a line for each subset, and {len(frame)} are too many to read: see the table subsets"
+            f"has a line for each subset, and {len(frame)} are too many to read: see the "
+            "table subsets"
         )
     cameras = list(dict.fromkeys(camera for name in frame["subset"] for camera in name.split("+")))
     width = 1 + 0.16 * len(cameras)
@@ -203,7 +204,10 @@ def systems(given: Given) -> Figure:
 
 
 def _ceilings(ax: Axes, frame, places: np.ndarray, along: str) -> int:
-    """R1 by number of views beside each category; the full protocol with intervals. Returns the number of series."""
+    """R1 by number of views beside each category; the full protocol with intervals.
+
+    Returns the number of series.
+    """
     means = _mean_columns(frame)
     full = "R1" in frame
     count = len(means) + full

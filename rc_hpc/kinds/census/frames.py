@@ -384,7 +384,10 @@ def _share(count, n) -> dict:
 
 
 def _over(correct, chosen, n) -> dict:
-    """Share over the cells of several subsets: its mean and extremes; of a single one as `_share`."""
+    """Share over the cells of several subsets: its mean and extremes.
+
+    Of a single one as `_share`.
+    """
     if len(chosen) == 1:
         return _share(correct[chosen[0]], n)
     each = correct[chosen]

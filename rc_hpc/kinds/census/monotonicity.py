@@ -15,7 +15,9 @@ if TYPE_CHECKING:
 
 
 def nested(masks) -> np.ndarray:
-    """Which subsets lie within which: (K, K) bool, true where the cameras of row i are some, not all, of those of column j.
+    """Which subsets lie within which.
+
+    (K, K) bool, true where the cameras of row i are some, not all, of those of column j.
 
     Parameters
     ----------

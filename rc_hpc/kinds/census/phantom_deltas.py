@@ -1,4 +1,7 @@
-"""Smallest delta at which each structure has a phantom: how it is distributed, by number of views."""
+"""Smallest delta at which each structure has a phantom.
+
+How it is distributed, by number of views.
+"""
 
 from __future__ import annotations
 
@@ -33,7 +36,9 @@ DELTAS = np.array(
 
 
 def tally_deltas(smallest: np.ndarray) -> np.ndarray:
-    """Structures with a phantom at some delta up to each of `DELTAS`; the tallies of disjoint sets add up.
+    """Structures with a phantom at some delta up to each of `DELTAS`.
+
+    The tallies of disjoint sets add up.
 
     Parameters
     ----------

@@ -17,7 +17,8 @@ CELLS = (
         "cells/n_phantoms",
         "i4",
         "1",
-        "Distinct accepted points farther than delta from every atom of their species (phantoms by acceptance).",
+        "Distinct accepted points farther than delta from every atom of their species "
+        "(phantoms by acceptance).",
         _CELL,
         -1,
     ),
@@ -33,7 +34,8 @@ CELLS = (
         "cells/phantom_delta",
         "f8",
         "angstrom",
-        "Smallest delta at which a phantom by acceptance exists; inf: none up to structures/delta_max.",
+        "Smallest delta at which a phantom by acceptance exists; inf: none up to "
+        "structures/delta_max.",
         _CELL,
         np.nan,
     ),
@@ -41,7 +43,8 @@ CELLS = (
         "cells/phantom_delta_exact",
         "f8",
         "angstrom",
-        "Smallest delta at which a phantom by Definition 7 exists; inf: none up to structures/delta_max.",
+        "Smallest delta at which a phantom by Definition 7 exists; inf: none up to "
+        "structures/delta_max.",
         _CELL,
         np.nan,
     ),
@@ -65,7 +68,8 @@ CELLS = (
         "cells/certified",
         "?",
         "1",
-        "No phantom by acceptance at delta, independent views, and atoms of one species more than 2 delta apart: the theorem applies.",
+        "No phantom by acceptance at delta, independent views, and atoms of one species more "
+        "than 2 delta apart: the theorem applies.",
         _CELL,
         False,
     ),
@@ -139,20 +143,23 @@ PHANTOMS = (
         "residual",
         "f8",
         "angstrom",
-        "Distance to the nearest image point of the species in each view; inf beyond structures/delta_max.",
+        "Distance to the nearest image point of the species in each view; inf beyond "
+        "structures/delta_max.",
         ("view",),
     ),
     Column(
         "distance",
         "f8",
         "angstrom",
-        "Distance to the nearest true atom of the species: a phantom for every delta from max(gap, residuals) up to, not including, this.",
+        "Distance to the nearest true atom of the species: a phantom for every delta from "
+        "max(gap, residuals) up to, not including, this.",
     ),
 )
 
 CENSUS = Schema(
     "census",
-    "Model-free render ceilings: what the cameras determine of each structure, for every subset of them.",
+    "Model-free render ceilings: what the cameras determine of each structure, for every "
+    "subset of them.",
     (*STRUCTURES, *CENSUS_STRUCTURES, *CELLS),
     {"phantoms": PHANTOMS},
 )

@@ -9,7 +9,10 @@ from rc_hpc.geometry.protocol import Protocol
 
 
 def protocol_statics(protocols: list[Protocol]) -> dict:
-    """Cameras of each protocol; views beyond a protocol's own are empty, NaN where there are numbers."""
+    """Cameras of each protocol.
+
+    Views beyond a protocol's own are empty, NaN where there are numbers.
+    """
     n_views = max(len(protocol.views) for protocol in protocols)
     names = np.full((len(protocols), n_views), "", object)
     rotations = np.full((len(protocols), n_views, 3, 3), np.nan)

@@ -115,7 +115,7 @@ def load(asked: Any, tiled: Any = None) -> Protocol:
 
 
 def tiled_protocol(text: Any, what: str) -> Protocol:
-    """Protocol of ``NAME`` or ``FILE``, or either with ``@N`` or ``@NxNxN``, which its name shows."""
+    """Protocol of ``NAME`` or ``FILE``, or of either with ``@N`` or ``@NxNxN`` in its name."""
     if isinstance(text, str) and not Path(text).is_file():
         name, at, cells = text.rpartition("@")
         loaded = load(name, cells.replace("x", ",")) if at else load(text)

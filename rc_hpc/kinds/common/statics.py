@@ -63,13 +63,15 @@ def protocol_datasets(protocol: Protocol) -> dict:
         found["protocol/projection"] = (
             kinds,
             "1",
-            "Orthographic, or a pinhole at /protocol/centre; a file without this is all orthographic.",
+            "Orthographic, or a pinhole at /protocol/centre; a file without this is all "
+            "orthographic.",
             ("view",),
         )
         found["protocol/centre"] = (
             protocol.centres,
             "angstrom",
-            "Where a pinhole camera is in the cell's frame: (position - centre) @ rotation, divided by minus its third column, is its picture. NaN: orthographic.",
+            "Where a pinhole camera is in the cell's frame: (position - centre) @ rotation, "
+            "divided by minus its third column, is its picture. NaN: orthographic.",
             ("view", "xyz"),
         )
     return found
@@ -116,7 +118,8 @@ def subset_statics(options) -> dict:
                 ]
             ),
             "1",
-            "Largest conditioning number kappa among the subset's independent camera pairs; inf where it has none.",
+            "Largest conditioning number kappa among the subset's independent camera pairs; "
+            "inf where it has none.",
             ("subset",),
         ),
     }

@@ -18,11 +18,12 @@ is that with the highest noise tolerance, R1 averaged over all sigmas but 0, on 
 structures; what is told of it comes from the held-out ones. Beside the HDF5 file a protocol file
 of the best set is written, with the ending .toml."""
 EXAMPLES = """\
-  python -m rc_hpc.sweep design                     five cameras for the 288 prototypes, half of the compositions held out
+  python -m rc_hpc.sweep design                     five cameras for the 288 prototypes, half
+                                                    of them held out
   python -m rc_hpc.sweep design packed.h5 --held-out eval.txt --training 200
-                                                    judged on the structures whose ids the file lists
+                                                    judged on the structures that the file lists
   python -m rc_hpc.sweep design packed.h5 --keep axis_a,axis_b,axis_c -o kept.h5
-                                                    the principal axes stay, the other two cameras are free
+                                                    the principal axes stay, two cameras are free
   python -m rc_hpc.sweep design packed.h5 --views 4 --beside frozen,mine.toml -o four.h5
   python -m rc_hpc.tables design.h5 --table phantoms
   python -m rc_hpc.sweep noise packed.h5 --protocols frozen,design.toml

@@ -1,4 +1,4 @@
-"""Camera sets compared: which one the training structures choose, and what the held-out ones say of it."""
+"""Camera sets compared: which the training structures choose, what the held-out ones say of it."""
 
 from __future__ import annotations
 
@@ -65,7 +65,10 @@ class Design:
 
     @property
     def best(self) -> int:
-        """The set found with the highest noise tolerance on the training structures; of equal ones that of lower cost."""
+        """The set found with the highest noise tolerance on the training structures.
+
+        Of equal ones that of lower cost.
+        """
         return max(
             range(self.n_found),
             key=lambda p: (self.tolerance(self.training, p), -self.scores[p]["cost"]),
@@ -133,7 +136,7 @@ def verdict(design: Design) -> pd.DataFrame:
 
 
 def candidates(design: Design) -> pd.DataFrame:
-    """Every protocol: its scores in the search, its tolerance on both sides, the crossing on held-out structures."""
+    """Every protocol: scores of the search, tolerance on both sides, held-out crossing."""
     records = [
         {
             "protocol": protocol.name,
@@ -195,7 +198,10 @@ def by_sigma(design: Design) -> pd.DataFrame:
 
 
 def pairs(design: Design) -> pd.DataFrame:
-    """Held-out structures right in more than half of the seeds under the best set or the one beside only, by sigma, with exact tests."""
+    """Held-out structures right under the best set or the one beside only, by sigma.
+
+    Right is: in more than half of the seeds. With exact tests.
+    """
     correct, best = design.held_out["correct"], design.best
     records = []
     for p in range(design.n_found, len(design.protocols)):
@@ -262,7 +268,10 @@ def phantoms(design: Design) -> pd.DataFrame:
 
 
 def cameras(design: Design) -> pd.DataFrame:
-    """Direction of every camera, how many held-out structures have a lattice vector along one, and the shortest one seen."""
+    """Direction of every camera, and how lattice vectors of held-out structures lie to it.
+
+    How many structures have one along a camera, and the shortest that is seen.
+    """
     records = []
     for p, protocol in enumerate(design.protocols):
         lengths = np.median(design.held_out["screen_length"][:, p])

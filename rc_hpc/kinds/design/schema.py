@@ -17,7 +17,8 @@ DESIGN_COLUMNS = (
         "design/split",
         Side,
         "1",
-        "Part of the structure: unused, choosing between the sets found (training; searched: the search looked at it, too), or held out: the search and the choice knew nothing of it.",
+        "Part of the structure: unused, choosing between the sets found (training; searched: "
+        "the search looked at it, too), or held out: the search and the choice knew nothing of it.",
     ),
     Column(
         "design/n_recovered",
@@ -47,7 +48,8 @@ DESIGN_COLUMNS = (
         "design/phantom_subsets",
         "i4",
         "1",
-        "View subsets of each size, from 2 on, with a phantom by acceptance at the design's delta; -1 beyond the protocol's views.",
+        "View subsets of each size, from 2 on, with a phantom by acceptance at the design's "
+        "delta; -1 beyond the protocol's views.",
         _SIZES,
         -1,
     ),
@@ -72,7 +74,8 @@ DESIGN_COLUMNS = (
 
 DESIGN = Schema(
     "design",
-    "Camera design: what is read of each structure under camera sets that a search found, and under known ones.",
+    "Camera design: what is read of each structure under camera sets that a search found, "
+    "and under known ones.",
     (*STRUCTURES, *DESIGN_COLUMNS),
     {},
 )

@@ -6,13 +6,13 @@ from rc_hpc.core.kind import Kind
 
 EXAMPLES = """\
   python -m rc_hpc.sweep frontier                   the 288 prototypes, 14 deltas, default reading
-  python -m rc_hpc.sweep frontier packed.h5 --deltas 0.005,0.01,0.15 --rules all --enumerations all -o frontier.h5
+  python -m rc_hpc.sweep frontier packed.h5 --rules all --enumerations all
                                                     every reading side by side
   python -m rc_hpc.sweep frontier packed.h5 --protocol off-axis --subsets all
   python -m rc_hpc.sweep frontier packed.h5 --deltas 0.01,0.15 --symprecs 0.001,0.01,0.1
                                                     the joint grid of delta and symprec
   python -m rc_hpc.tables frontier.h5 --table steps --format csv
-                                                    the exact number of certified structures over delta
+                                                    the exact number of certified structures
 """
 
 KIND = Kind(

@@ -22,7 +22,7 @@ MOST_READINGS = 12
 
 
 def frontier(given: Given) -> Figure:
-    """R1 over delta: a column of panels per enumeration, a row per number of views, a line per merge rule."""
+    """R1 over delta: a column per enumeration, a row per number of views, a line per merge rule."""
     frame = _at_one_symprec(given)
     enumerations, rules = _distinct(frame, "enumeration"), _distinct(frame, "merge")
     sizes = sorted(set(frame["views"]), reverse=True)[:MOST_SIZES]
@@ -125,7 +125,7 @@ def certified(given: Given) -> Figure:
 
 
 def grid(given: Given) -> Figure:
-    """Structures with the right label over delta and symprec, full protocol, one panel a reading."""
+    """Structures with the right label over delta and symprec, full protocol, a panel a reading."""
     frame = given.frame[given.frame["views"] == given.frame["views"].max()]
     deltas, symprecs = sorted(set(frame["delta_angstrom"])), sorted(set(frame["symprec_angstrom"]))
     if len(symprecs) < 2:

@@ -120,7 +120,10 @@ def tally_frontier(
 
 
 def _inside(profile: dict, chosen: np.ndarray, deltas: np.ndarray, n_subsets: int) -> np.ndarray:
-    """Intervals that hold each delta, (D, K): those of one structure and subset are disjoint, so these are structures."""
+    """Intervals that hold each delta, (D, K).
+
+    Those of one structure and subset are disjoint, so these are structures.
+    """
     count = np.zeros((len(deltas), n_subsets), np.int64)
     for k in range(n_subsets):
         own = chosen & (profile["subset"] == k)
@@ -173,7 +176,9 @@ def certified_steps(
 
 
 def by_delta(sets: dict[str, FrontierTally], axes: Axes) -> pd.DataFrame:
-    """R1 of the crystal system: one row per set of structures, reading, number of views, symprec and delta.
+    """R1 of the crystal system.
+
+    One row per set of structures, reading, number of views, symprec and delta.
 
     Over several subsets of that size `R1` is the mean, without an interval; `more` and
     `fewer` count cells with a wrong number of atoms.
@@ -217,7 +222,9 @@ def by_delta(sets: dict[str, FrontierTally], axes: Axes) -> pd.DataFrame:
 
 
 def certified(sets: dict[str, FrontierTally], axes: Axes) -> pd.DataFrame:
-    """Certified structures: one row per set of structures, number of views and delta, with what stands against the others.
+    """Certified structures, with what stands against the others.
+
+    One row per set of structures, number of views and delta.
 
     Cells with phantoms by acceptance, and by Definition 7 (exact); structures whose atoms
     of one species are not more than 2 delta apart (`close`).

@@ -33,7 +33,8 @@ FRONTIER_COLUMNS = (
         "structures/separation",
         "f8",
         "angstrom",
-        "Smallest distance between two atoms of one species within the drawn cell, tiling included; inf where no species occurs twice.",
+        "Smallest distance between two atoms of one species within the drawn cell, tiling "
+        "included; inf where no species occurs twice.",
         fill=np.nan,
     ),
     Column("frontier/n_recovered", "i4", "1", "Atoms of the reconstruction.", _POINTS, -1),
@@ -81,7 +82,8 @@ FRONTIER_COLUMNS = (
         "frontier/certified",
         "?",
         "1",
-        "No phantom by acceptance at delta, and atoms of one species more than 2 delta apart: the theorem applies.",
+        "No phantom by acceptance at delta, and atoms of one species more than 2 delta "
+        "apart: the theorem applies.",
         ("delta", "subset"),
         False,
     ),
@@ -89,7 +91,8 @@ FRONTIER_COLUMNS = (
         "frontier/phantom_delta",
         "f8",
         "angstrom",
-        "Smallest delta at which a phantom by acceptance exists; inf: none up to structures/delta_max.",
+        "Smallest delta at which a phantom by acceptance exists; inf: none up to "
+        "structures/delta_max.",
         _CELL,
         np.nan,
     ),
@@ -97,7 +100,8 @@ FRONTIER_COLUMNS = (
         "frontier/phantom_delta_exact",
         "f8",
         "angstrom",
-        "Smallest delta at which a phantom by Definition 7 exists; inf: none up to structures/delta_max.",
+        "Smallest delta at which a phantom by Definition 7 exists; inf: none up to "
+        "structures/delta_max.",
         _CELL,
         np.nan,
     ),
@@ -112,13 +116,15 @@ PROFILE = (
         "delta_to",
         "f8",
         "angstrom",
-        "Up to, not including, this delta. Intervals of one structure, subset and kind are disjoint and ascending, and complete up to structures/delta_max.",
+        "Up to, not including, this delta. Intervals of one structure, subset and kind are "
+        "disjoint and ascending, and complete up to structures/delta_max.",
     ),
 )
 
 FRONTIER = Schema(
     "frontier",
-    "Tolerance frontier: what the cameras determine of each structure at every delta, and at which deltas it has phantoms.",
+    "Tolerance frontier: what the cameras determine of each structure at every delta, and at "
+    "which deltas it has phantoms.",
     (*STRUCTURES, *FRONTIER_COLUMNS),
     {"profile": PROFILE},
 )

@@ -5,15 +5,16 @@ from __future__ import annotations
 from rc_hpc.core.kind import Kind
 
 EXAMPLES = """\
-  python -m rc_hpc.sweep noise                      the 288 prototypes under the frozen and the off-axis cameras
+  python -m rc_hpc.sweep noise                      the 288 prototypes, frozen and off-axis cameras
   python -m rc_hpc.sweep noise packed.h5 --protocols frozen,off-axis,frozen@2 --seeds 3
                                                     the cell repeated twice along each axis, too
   python -m rc_hpc.sweep noise packed.h5 --rules all --estimators all -o every.h5
                                                     every reading side by side, from the same errors
-  python -m rc_hpc.sweep noise packed.h5 --rules record --sigmas 0,0.001,0.003,0.01,0.02 --order ids.txt
+  python -m rc_hpc.sweep noise packed.h5 --rules record --sigmas 0,0.001,0.003,0.01,0.02 \\
+      --order ids.txt
                                                     the released experiment
   mpiexec -n 8 python -m rc_hpc.sweep noise packed.h5
-                                                    the same content from any number of ranks or shards
+                                                    the same content from any number of ranks
   python -m rc_hpc.tables noise.h5 --table crossings
 """
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def noise(given: Given) -> Figure:
-    """R1 over sigma, a panel per rule and estimator, a line per protocol, with the crossing of 0.95."""
+    """R1 over sigma: a panel per rule and estimator, a line per protocol, the crossing of 0.95."""
     frame, crossings = given.frame, given.others["crossings"]
     readings = list(dict.fromkeys(zip(frame["rule"], frame["estimator"], strict=True)))
     protocols = list(dict.fromkeys(frame["protocol"]))
@@ -101,7 +101,7 @@ def _curves(
 
 
 def kappa(given: Given) -> Figure:
-    """kappa of every camera pair against the angle between its view lines, with the law and the measured amplification."""
+    """kappa of every camera pair against the angle of its view lines: the law, and as measured."""
     frame = given.frame
     made, ((ax,),) = style.figure(style.COLUMN_IN, 2.9)
     pairs = frame[frame["angle_degrees"].notna()]

@@ -329,7 +329,10 @@ def paired(sets: dict[str, NoiseTally], axes: Axes) -> pd.DataFrame:
 
 
 def pairs(axes: Axes) -> pd.DataFrame:
-    """Every independent camera pair, and all views together: separation, kappa, and the amplification of random errors."""
+    """Every independent camera pair, and all views together.
+
+    Separation, kappa, and the amplification of random errors.
+    """
     records = []
     for protocol in axes.protocols:
         angles = conditioning.separation_angles(protocol)
@@ -384,7 +387,10 @@ def spread(axes: Axes) -> pd.DataFrame:
 
 
 def budgets(sets: dict[str, NoiseTally], axes: Axes) -> pd.DataFrame:
-    """Noise budgets over the structures: the record's prediction, the certain and the probable one, 5th percentile and median."""
+    """Noise budgets over the structures.
+
+    The record's prediction, the certain and the probable one, 5th percentile and median.
+    """
     records = []
     for name, t in sets.items():
         for p, r, arm in axes.arms():
@@ -409,7 +415,7 @@ def budgets(sets: dict[str, NoiseTally], axes: Axes) -> pd.DataFrame:
 
 
 def aligned(sets: dict[str, NoiseTally], axes: Axes) -> pd.DataFrame:
-    """Structures with a lattice vector along a camera, and with atoms that it shows at one place."""
+    """Structures with a lattice vector along a camera, and with atoms that it shows as one."""
     records = [
         {
             "structures": name,

@@ -14,7 +14,8 @@ NOISE_COLUMNS = (
         "noise/separation",
         "f8",
         "angstrom",
-        "Smallest distance between two atoms of one species within the drawn cell, tiling included; inf where no species occurs twice.",
+        "Smallest distance between two atoms of one species within the drawn cell, tiling "
+        "included; inf where no species occurs twice.",
         ("protocol",),
         np.nan,
     ),
@@ -22,7 +23,8 @@ NOISE_COLUMNS = (
         "noise/budget_record",
         "f8",
         "angstrom",
-        "The record's predicted tolerance (separation - tau) / (2 kappa), with the protocol's largest kappa.",
+        "The record's predicted tolerance (separation - tau) / (2 kappa), with the "
+        "protocol's largest kappa.",
         ("protocol",),
         np.nan,
     ),
@@ -38,7 +40,8 @@ NOISE_COLUMNS = (
         "noise/budget_probable",
         "f8",
         "angstrom",
-        "sigma up to which no position of the structure is mistaken for a neighbour's with probability 0.95.",
+        "sigma up to which no position of the structure is mistaken for a neighbour's with "
+        "probability 0.95.",
         ("protocol", "reading"),
         np.nan,
     ),
@@ -46,14 +49,17 @@ NOISE_COLUMNS = (
         "noise/aligned",
         "i1",
         "1",
-        "Shortest lattice vector of the conventional cell, coefficients up to 3, that this camera looks along: it shows atoms that differ by it at one place. 0, 0, 0 where there is none.",
+        "Shortest lattice vector of the conventional cell, coefficients up to 3, that this "
+        "camera looks along: it shows atoms that differ by it at one place. 0, 0, 0 where "
+        "there is none.",
         ("protocol", "view", "vector"),
     ),
     Column(
         "noise/n_images",
         "i4",
         "1",
-        "Places at which this camera shows the drawn atoms, species by species; -1 beyond the protocol's views.",
+        "Places at which this camera shows the drawn atoms, species by species; -1 beyond "
+        "the protocol's views.",
         ("protocol", "view"),
         -1,
     ),
@@ -90,7 +96,8 @@ NOISE_COLUMNS = (
 
 NOISE = Schema(
     "noise",
-    "Centroid noise: what is read of each structure from pictures whose disc centres carry Gaussian errors.",
+    "Centroid noise: what is read of each structure from pictures whose disc centres carry "
+    "Gaussian errors.",
     (*STRUCTURES, *NOISE_COLUMNS),
     {},
 )

@@ -5,9 +5,11 @@ from __future__ import annotations
 from rc_hpc.core.kind import Kind
 
 EXAMPLES = """\
-  python -m rc_hpc.sweep occlusion                  the 288 prototypes, four conditions, rules that know nothing of what is hidden
-  python -m rc_hpc.sweep occlusion packed.h5 --verify covered,painted,strict,2-of-V,3-of-V -o occlusion.h5
-  python -m rc_hpc.sweep occlusion packed.h5 --verify excused,strict --enumerations anchor --rules first --delta 0.15
+  python -m rc_hpc.sweep occlusion                  the 288 prototypes, four conditions, rules that
+                                                    know nothing of what is hidden
+  python -m rc_hpc.sweep occlusion packed.h5 --verify covered,painted,strict,2-of-V,3-of-V
+  python -m rc_hpc.sweep occlusion packed.h5 --verify excused,strict --enumerations anchor \\
+      --rules first --delta 0.15
                                                     the released experiment
   python -m rc_hpc.tables occlusion.h5 --table sites
                                                     how many atoms fewer than two views show

@@ -31,7 +31,10 @@ _BARS = (
 
 
 def occlusion(given: Given) -> Figure:
-    """R1 by condition, a bar per verification rule: a column of panels per enumeration and merge rule, a row per number of views."""
+    """R1 by condition, a bar per verification rule.
+
+    A column of panels per enumeration and merge rule, a row per number of views.
+    """
     frame = given.frame
     readings = list(dict.fromkeys(zip(frame["enumeration"], frame["merge"], strict=True)))
     rules = list(dict.fromkeys(frame["verification"]))

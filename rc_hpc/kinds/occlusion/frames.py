@@ -93,7 +93,10 @@ class OcclusionTally:
 
 
 def tally_occlusion(rows: dict[str, np.ndarray]) -> OcclusionTally:
-    """Tally of a block of computed structures: the columns of `COLUMNS`, any number of rows from 0 on."""
+    """Tally of a block of computed structures.
+
+    The columns of `COLUMNS`, any number of rows from 0 on.
+    """
     atoms = rows["n_atoms"][:, None, None, None]
     drawn = rows["n_drawn"][:, None]
     error = np.where(np.isfinite(rows["point_error"]), rows["point_error"], np.nan)
@@ -117,7 +120,9 @@ def tally_occlusion(rows: dict[str, np.ndarray]) -> OcclusionTally:
 
 
 def by_condition(sets: dict[str, OcclusionTally], axes: OcclusionAxes) -> pd.DataFrame:
-    """R1 of the crystal system: one row per set of structures, reading, number of views and condition.
+    """R1 of the crystal system.
+
+    One row per set of structures, reading, number of views and condition.
 
     Over several subsets of that size `R1` is the mean, without an interval; `exact`, `more`
     and `fewer` count cells by their number of atoms.
@@ -173,7 +178,10 @@ def by_condition(sets: dict[str, OcclusionTally], axes: OcclusionAxes) -> pd.Dat
 
 
 def by_view(sets: dict[str, OcclusionTally], axes: OcclusionAxes) -> pd.DataFrame:
-    """Share of the drawn atoms that each view hides, mean over structures: one row per set of structures and view."""
+    """Share of the drawn atoms that each view hides, mean over structures.
+
+    One row per set of structures and view.
+    """
     records = [
         {
             "structures": name,
@@ -189,7 +197,9 @@ def by_view(sets: dict[str, OcclusionTally], axes: OcclusionAxes) -> pd.DataFram
 
 
 def by_sites(sets: dict[str, OcclusionTally], axes: OcclusionAxes) -> pd.DataFrame:
-    """Atoms of the cells by the views that show them: one row per set of structures, number of views and condition.
+    """Atoms of the cells by the views that show them.
+
+    One row per set of structures, number of views and condition.
 
     `hidden` counts pairs of an atom and a view of the protocol that shows no copy of it;
     the others count atoms on the subsets of that size, of `n`.

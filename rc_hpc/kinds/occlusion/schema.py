@@ -62,7 +62,8 @@ OCCLUSION_COLUMNS = (
         "occlusion/point_error",
         "f8",
         "angstrom",
-        "Largest distance from a reconstructed atom to the nearest true atom of its species; inf where nothing is reconstructed.",
+        "Largest distance from a reconstructed atom to the nearest true atom of its species; "
+        "inf where nothing is reconstructed.",
         _READ,
         np.nan,
     ),
@@ -70,7 +71,8 @@ OCCLUSION_COLUMNS = (
         "occlusion/atom_error",
         "f8",
         "angstrom",
-        "Largest distance from a true atom to the nearest reconstructed atom of its species; inf where one has none.",
+        "Largest distance from a true atom to the nearest reconstructed atom of its species; "
+        "inf where one has none.",
         _READ,
         np.nan,
     ),
@@ -110,7 +112,8 @@ OCCLUSION_COLUMNS = (
 
 OCCLUSION = Schema(
     "occlusion",
-    "Occlusion: what the cameras determine of each structure where discs hide the centres of others.",
+    "Occlusion: what the cameras determine of each structure where discs hide the centres of "
+    "others.",
     (*STRUCTURES, *OCCLUSION_COLUMNS),
     {},
 )

@@ -8,7 +8,7 @@ EXAMPLES = """\
   python -m rc_hpc.pack structures/ -o packed.h5    then: python -m rc_hpc.census packed.h5
   mpiexec -n 8 python -m rc_hpc.pack big.jsonl -o packed.h5
   python -m rc_hpc.pack big.jsonl -o packed.h5 --shard 0/16
-                                                    one share of a job array; then: pack merge packed.h5
+                                                    one share of a job array; then: pack merge
 """
 
 KIND = Kind(

@@ -67,7 +67,10 @@ class PackedReader:
             yield packed_cell(batch, row, atoms)
 
     def offsets(self, table: str) -> np.ndarray:
-        """First child row of every main row, (n + 1,) int64; the rows of main row i are offsets[i] to offsets[i + 1]."""
+        """First child row of every main row, (n + 1,) int64.
+
+        The rows of main row i are offsets[i] to offsets[i + 1].
+        """
         if table not in self._offsets:
             structure = dataset_of(self._h5, self.path, f"{table}/structure")
             counts = np.zeros(len(self) + 1, dtype=np.int64)
@@ -79,7 +82,9 @@ class PackedReader:
     def rows(
         self, start: int, stop: int, tables: Iterable[str] | None = None
     ) -> tuple[Batch, Children]:
-        """Rows `start` to `stop` as a batch, with their child rows; `structure` counts from `start`.
+        """Rows `start` to `stop` as a batch, with their child rows.
+
+        `structure` counts from `start`.
 
         `tables` names the child tables to read; by default all.
         """

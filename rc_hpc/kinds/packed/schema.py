@@ -15,7 +15,8 @@ def _label_columns(which: str, suffix: str) -> tuple[Column, ...]:
             f"structures/space_group{suffix}",
             "i2",
             "1",
-            f"Space-group number of the {which} cell at (tau, angle tolerance); 0 where spglib gave none.",
+            f"Space-group number of the {which} cell at (tau, angle tolerance); 0 where "
+            "spglib gave none.",
         ),
         Column(
             f"structures/crystal_system{suffix}",
@@ -33,7 +34,8 @@ def _label_columns(which: str, suffix: str) -> tuple[Column, ...]:
             f"structures/point_group{suffix}",
             "i1",
             "1",
-            f"Crystallographic point group of the {which} cell: index into /vocabulary/point_group, 0 is none.",
+            f"Crystallographic point group of the {which} cell: index into "
+            "/vocabulary/point_group, 0 is none.",
         ),
     )
 
@@ -46,7 +48,8 @@ STRUCTURES = (
         "structures/duplicate",
         "i4",
         "1",
-        "0 for the row that owns the id; 1, 2, ... for later rows with the same id, which a census does not compute.",
+        "0 for the row that owns the id; 1, 2, ... for later rows with the same id, which a "
+        "census does not compute.",
     ),
     Column("structures/source", TEXT, "1", "File or collection it was read from.", fill=""),
     Column("structures/reader", TEXT, "1", "Program and version that read it.", fill=""),
@@ -101,7 +104,8 @@ STRUCTURES = (
         "structures/sweep",
         "i2",
         "1",
-        "Space-group number of the stored cell at the settings of /settings/sweep; 0 where spglib gave none.",
+        "Space-group number of the stored cell at the settings of /settings/sweep; 0 where "
+        "spglib gave none.",
         ("setting",),
     ),
     Column(
@@ -122,7 +126,8 @@ STRUCTURES = (
         "structures/quarantine",
         "u1",
         "1",
-        "Bit 0: unstable in the neighbourhood; bit 1: the source claims another space group. 0 is kept.",
+        "Bit 0: unstable in the neighbourhood; bit 1: the source claims another space group. "
+        "0 is kept.",
     ),
     Column(
         "structures/min_distance",
@@ -135,7 +140,8 @@ STRUCTURES = (
         "structures/min_same_species",
         "f8",
         "angstrom",
-        "Smallest distance between two atoms of one species within the drawn cell; inf where no species occurs twice.",
+        "Smallest distance between two atoms of one species within the drawn cell; inf where "
+        "no species occurs twice.",
         fill=np.nan,
     ),
     Column(
@@ -150,7 +156,8 @@ ATOMS = (
 
 PACKED = Schema(
     "packed",
-    "Crystal structures with conventional cells, symmetry labels and tolerance sweep, one row each.",
+    "Crystal structures with conventional cells, symmetry labels and tolerance sweep, one "
+    "row each.",
     STRUCTURES,
     {
         "stored_atoms": (
