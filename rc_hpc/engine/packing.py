@@ -163,7 +163,7 @@ def pack_item(
         structure = item.read(item, blob)
         atoms = (structure.numbers, structure.frac, *atoms[2:])
         atoms = (*atoms[:2], *pack_structure(structure, options, fields, recorder))
-    except Exception as error:  # whatever a reader throws, the row is kept
+    except Exception as error:  # noqa: BLE001 - whatever a reader throws, the row is kept
         fail_row(batch, row, error, item.id)
     for name, value in fields.items():
         batch[f"structures/{name}"][row] = storable(value) if isinstance(value, str) else value

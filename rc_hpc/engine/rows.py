@@ -191,7 +191,7 @@ def compute_row(
                 "native code crashed on this structure in two runs; it is left out",
             )
         fields, children = compute(packed_cell(batch, row, atoms))
-    except Exception as error:  # whatever happens, the row is kept
+    except Exception as error:  # noqa: BLE001 - whatever happens, the row is kept
         fail_row(batch, row, error, id_)
         return None
     for path, value in fields.items():

@@ -258,7 +258,7 @@ def run_guarded(main: Callable[..., int | None], *args) -> int:
         return _fail(f"error: {error}", int(error.code))
     except KeyboardInterrupt:
         return _fail("interrupted", int(Exit.INTERRUPTED))
-    except BaseException as error:  # whatever it is, the others must not wait
+    except BaseException as error:  # noqa: BLE001 - whatever it is, the others must not wait
         text = "".join(traceback.format_exception_only(error)).strip()
         return _fail(f"failed: {text}\n{traceback.format_exc()}", int(Exit.FATAL))
 

@@ -261,7 +261,7 @@ def _formula(block: dict) -> dict[str, float]:
     text = block.get("_chemical_formula_sum", "")
     try:
         return _amounts(Composition(text)) if isinstance(text, str) else {}
-    except Exception:  # free text: nothing to compare with
+    except Exception:  # noqa: BLE001 - free text: nothing to compare with
         return {}
 
 

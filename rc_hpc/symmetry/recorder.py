@@ -49,7 +49,7 @@ class FlightRecorder:
         folder = Path(folder)
         self._paths = folder / (stem + _FLIGHT), folder / (stem + _FAULT)
         self._flight = os.open(self._paths[0], os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o666)
-        self._fault = open(self._paths[1], "xb")
+        self._fault = open(self._paths[1], "xb")  # noqa: SIM115 - __exit__ closes it
         self._note = self._none = self._record("")
         self._was_enabled = faulthandler.is_enabled()
         faulthandler.enable(file=self._fault)

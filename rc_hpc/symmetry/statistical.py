@@ -142,7 +142,7 @@ def _fit(operations, group, weight):
     traces = np.einsum("gaa->g", rotation)
     fixed = (operations.images[group] == np.arange(n)).sum(axis=1)
     freedom = 3 * n - (fixed @ traces) / len(group) - (3 - traces.mean())
-    return moves, float(np.einsum("ia,ab,ib->", moves, weight, moves)), int(round(freedom))
+    return moves, float(np.einsum("ia,ab,ib->", moves, weight, moves)), round(freedom)
 
 
 def symmetrised(

@@ -348,7 +348,13 @@ def census(cell, eval_ids):
             for key, find, delta, options in RULES:
                 count = totals.setdefault(
                     (key, len(subset)),
-                    dict(nonempty=0, total=0, raw=0, structs=set(), per_subset=Counter()),
+                    {
+                        "nonempty": 0,
+                        "total": 0,
+                        "raw": 0,
+                        "structs": set(),
+                        "per_subset": Counter(),
+                    },
                 )
                 raw, merged = find(
                     positions, symbols, FROZEN, subset, delta, candidates=found, **options

@@ -102,6 +102,7 @@ def control(**more):
     )
 
 
+@pytest.mark.torch
 @needs_torch
 @pytest.mark.parametrize(("precision", "augment"), [("bfloat16", ()), ("float32", AUGMENTATIONS)])
 def test_precision_and_augmentation_change_the_numbers_a_little(precision, augment):
@@ -122,6 +123,7 @@ def test_precision_and_augmentation_change_the_numbers_a_little(precision, augme
     np.testing.assert_allclose(*found, atol=0.3)
 
 
+@pytest.mark.torch
 @needs_torch
 def test_the_forward_pass_for_a_gpu_runs_on_tensors_without_data():
     """Devices, types and shapes of the CUDA path under mixed precision.
@@ -169,6 +171,7 @@ def test_the_forward_pass_for_a_gpu_runs_on_tensors_without_data():
     )
 
 
+@pytest.mark.torch
 @needs_torch
 @pytest.mark.parametrize(
     ("model", "ending"),
@@ -203,6 +206,7 @@ def test_weights_from_a_file_are_all_but_the_head(tmp_path, model, ending):
     assert found[differing[0]].shape[0] == 7
 
 
+@pytest.mark.torch
 @needs_torch
 def test_weights_of_another_model_are_refused(tmp_path):
     import torch
@@ -228,6 +232,7 @@ def test_what_is_no_weights_is_named(tmp_path, content, said):
         networks.check_weights(f"file:{tmp_path / 'weights.pt'}")
 
 
+@pytest.mark.torch
 @needs_torch
 def test_a_hub_out_of_reach_is_an_error_with_the_cure(monkeypatch, tmp_path):
     import urllib.request
@@ -250,6 +255,7 @@ def test_a_hub_out_of_reach_is_an_error_with_the_cure(monkeypatch, tmp_path):
         networks.build("vit-s16", 7, 64, "hub")
 
 
+@pytest.mark.torch
 @needs_torch
 def test_a_damaged_file_of_the_hub_is_not_trusted(tmp_path):
     path = tmp_path / "resnet50-11ad3fa6.pth"
@@ -258,6 +264,7 @@ def test_a_damaged_file_of_the_hub_is_not_trusted(tmp_path):
         networks._check_cached(path)
 
 
+@pytest.mark.torch
 @needs_torch
 def test_models_by_name():
     assert networks.resolve("resnet50") == ("torchvision", "resnet50") and networks.resolve(
@@ -273,6 +280,7 @@ def test_models_by_name():
     )
 
 
+@pytest.mark.torch
 @needs_torch
 def test_the_digest_of_weights_tells_networks_apart():
     import torch

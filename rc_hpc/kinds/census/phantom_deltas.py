@@ -73,7 +73,7 @@ def by_delta(
     sizes = subsets.by_size()
     records = []
     for name, (n, counts) in sets.items():
-        for delta, count in zip(DELTAS[DELTAS <= horizon], counts, strict=False):
+        for delta, count in zip(DELTAS[horizon >= DELTAS], counts, strict=False):
             record = {"structures": name, "delta_angstrom": delta, "n": n}
             for size, chosen in sizes.items():
                 found, cells = int(count[chosen].sum()), n * len(chosen)
