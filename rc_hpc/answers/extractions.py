@@ -7,7 +7,7 @@ import math
 import re
 from pathlib import Path
 
-from rc_hpc.core.errors import RcError
+from rc_hpc.core.errors import RcError, fault_of
 
 
 def read_extractions(path: str | Path) -> dict[str, list[tuple[str, float, float, float]]]:
@@ -23,7 +23,9 @@ def read_extractions(path: str | Path) -> dict[str, list[tuple[str, float, float
     try:
         content = json.loads(Path(path).read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
-        raise RcError(f"{path}: not a file of emitted atoms ({error}); check the path") from error
+        raise fault_of(path)(
+            f"{path}: not a file of emitted atoms ({error}); check the path"
+        ) from error
     if not isinstance(content, list) or not all(
         isinstance(row, dict) and isinstance(row.get("material_id"), str) for row in content
     ):

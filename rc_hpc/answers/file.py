@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 
 from rc_hpc.answers.task import RULES, SEVEN_SYSTEMS, Task
-from rc_hpc.core.errors import RcError
+from rc_hpc.core.errors import RcError, fault_of
 from rc_hpc.core.text import storable
 from rc_hpc.core.vocabulary import Outcome
 from rc_hpc.store import layout
@@ -263,7 +263,7 @@ def read_answers(
             }
             return tables, dict(h5.attrs)
     except (OSError, KeyError) as error:
-        raise RcError(f"{path}: not a file of answers ({error}); {_WRITER}") from error
+        raise fault_of(path)(f"{path}: not a file of answers ({error}); {_WRITER}") from error
 
 
 def _vocabulary(task: Task) -> str:

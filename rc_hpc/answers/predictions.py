@@ -24,7 +24,7 @@ from rc_hpc.answers.arms import (
 )
 from rc_hpc.answers.task import SEVEN_SYSTEMS, Task
 from rc_hpc.answers.votes import leaders
-from rc_hpc.core.errors import RcError
+from rc_hpc.core.errors import RcError, fault_of
 
 _REQUIRED = {"arm": str, "K": int, "n": int, "micro": (int, float), "predictions": list}
 _OPTIONAL = {
@@ -51,7 +51,7 @@ def read_predictions(path: str | Path, task: Task = SEVEN_SYSTEMS) -> Prediction
     try:
         text = Path(path).read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
-        raise _broken(path, f"cannot be read ({error}); check the path") from error
+        raise fault_of(path)(f"{path}: cannot be read ({error}); check the path") from error
     try:
         content = json.loads(text, object_pairs_hook=_unique_keys)
     except ValueError as error:

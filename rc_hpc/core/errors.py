@@ -1,5 +1,6 @@
 """What can go wrong: row statuses, exit codes and the exceptions that carry a cure."""
 
+import os
 from enum import IntEnum
 
 
@@ -55,3 +56,8 @@ class UsageError(RcError):
     """The request itself is wrong (an option, a protocol, a source)."""
 
     code = Exit.USAGE
+
+
+def fault_of(path: str | os.PathLike[str]) -> type[RcError]:
+    """What an unusable input is: of one that is not there, the request itself is wrong."""
+    return RcError if os.path.exists(path) else UsageError

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import h5py
 
-from rc_hpc.core.errors import RcError
+from rc_hpc.core.errors import RcError, fault_of
 from rc_hpc.store import layout
 from rc_hpc.store.batch import Batch
 from rc_hpc.store.schema import SCHEMA_VERSION
@@ -36,14 +36,15 @@ def open_ours(path: str | Path, kind: str | None = None) -> h5py.File:
     Raises
     ------
     RcError
-        Not a file of ours, of that kind and version; says what it seems to be.
+        Not a file of ours, of that kind and version; says what it seems to be. A `UsageError`
+        where there is no file.
     """
     path = Path(path)
     wanted = f"a {kind} file of rc_hpc" if kind else "a file of rc_hpc"
     try:
         h5 = layout.open_h5(path)
     except OSError as error:
-        raise RcError(f"{path}: not {wanted}: {_seems(path, error)}") from error
+        raise fault_of(path)(f"{path}: not {wanted}: {_seems(path, error)}") from error
     found, version = h5.attrs.get("kind"), h5.attrs.get("schema_version")
     if "complete" in h5.attrs:
         problem = "it is one part of an unfinished run; merge its folder first"

@@ -10,7 +10,7 @@ import urllib.error
 import warnings
 from pathlib import Path
 
-from rc_hpc.core.errors import RcError, UsageError
+from rc_hpc.core.errors import RcError, UsageError, fault_of
 
 #: ImageNet's channel statistics, for values from 0 to 1.
 MEAN, STD = (0.485, 0.456, 0.406), (0.229, 0.224, 0.225)
@@ -54,7 +54,7 @@ def check_weights(weights: str) -> tuple[str, str]:
     try:
         data = Path(path).read_bytes()
     except OSError as error:
-        raise RcError(f"--weights: {path}: {error.strerror}; check the path") from error
+        raise fault_of(path)(f"--weights: {path}: {error.strerror}; check the path") from error
     for start, meaning in _FOREIGN:
         if data[:200].lstrip().lower().startswith(start.lower()):
             raise RcError(f"--weights: {path} is {meaning}")

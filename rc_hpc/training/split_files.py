@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from rc_hpc.core.constants import CRYSTAL_SYSTEMS
-from rc_hpc.core.errors import RcError
+from rc_hpc.core.errors import RcError, fault_of
 from rc_hpc.core.files import disk_errors, write_whole
 
 TRAIN, EVAL, META = "train.jsonl", "eval.jsonl", "split_meta.json"
@@ -73,7 +73,9 @@ def read_part(path: Path) -> Part:
             if line.strip()
         ]
     except OSError as error:
-        raise RcError(f"{path}: {error.strerror}: name a folder with {TRAIN} and {EVAL}") from error
+        raise fault_of(path)(
+            f"{path}: {error.strerror}: name a folder with {TRAIN} and {EVAL}"
+        ) from error
     except ValueError as error:
         raise RcError(f"{path}: not JSON lines ({error}): write it again") from error
     seen = set()

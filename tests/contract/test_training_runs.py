@@ -325,10 +325,10 @@ def test_torchrun_trains_what_one_trains(data, clean, tmp_path):
         (["--model", "no_such_net"], 2, "timm has no"),
         (["--model", "torchvision:no_such_net"], 2, "torchvision has no"),
         (["--weights", "imagenet"], 2, "random, hub or file:PATH"),
-        (["--weights", "file:/nowhere/w.pt"], 1, "No such file"),
+        (["--weights", "file:/nowhere/w.pt"], 2, "No such file"),
         (["--seeds", "1,1"], 2, "different"),
         (["--holdout", "0.9"], 2, "0 to 0.5"),
-        (["--split", "nowhere"], 1, "train.jsonl"),
+        (["--split", "nowhere"], 2, "train.jsonl"),
         (["-o", "run.out"], 2, ".h5"),
     ],
 )
