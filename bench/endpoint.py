@@ -116,7 +116,7 @@ def measure(
 
 
 def _questions(folder: Path, n: int, picture_bytes: int) -> list:
-    from rc_hpc.vlm.questions import Picture, Question
+    from rc_hpc.vlm.questions import Question, PictureFile
 
     found = []
     for number in range(n):
@@ -125,7 +125,7 @@ def _questions(folder: Path, n: int, picture_bytes: int) -> list:
             path = folder / f"{number}-{view}.png"
             data = b"\x89PNG" + os.urandom(picture_bytes)
             path.write_bytes(data)
-            pictures.append(Picture(path, sha256(data).hexdigest(), len(data), 768 * 768))
+            pictures.append(PictureFile(path, sha256(data).hexdigest(), len(data), 768 * 768))
         found.append(Question(f"id-{number}", "pixels", "What is it?", "v1", tuple(pictures)))
     return found
 
