@@ -37,5 +37,5 @@ CUSTOM = "custom"
 
 def name_of(protocol: str, tiling: tuple[int, int, int], radii_factor: float) -> str:
     """Name of the convention with these values, or `CUSTOM`."""
-    wanted = Convention(protocol, tuple(tiling), radii_factor)
+    wanted = Convention(protocol, tiling, radii_factor)
     return next((name for name, convention in CONVENTIONS.items() if convention == wanted), CUSTOM)

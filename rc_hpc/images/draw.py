@@ -82,7 +82,10 @@ class Drawing:
 
     def __init__(self, protocol: Protocol, style: Style):
         self.protocol, self.style = protocol, style
-        self._ways = {Renderer.fast: FastRenderer(), Renderer.ase: AseRenderer()}
+        self._ways: dict[Renderer, FastRenderer | AseRenderer] = {
+            Renderer.fast: FastRenderer(),
+            Renderer.ase: AseRenderer(),
+        }
 
     def draw(self, id_: str, scene: Scene) -> list[Picture]:
         """The pictures of one scene, in the order of the cameras.

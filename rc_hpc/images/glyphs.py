@@ -25,8 +25,7 @@ def outlines(texts: Texts, view: View) -> Iterator[tuple]:
     font = FontProperties(fname=file)
     for k, word in enumerate(texts.words):
         path = TextPath((0, 0), word, texts.sizes[k] * DPI / 72, font)
-        box = path.get_extents()
         onto = np.eye(3)
         onto[:2, 2] = view.texts[k] * (1, -1) + (0, view.size[1])
-        onto[:2, 2] -= (box.min + box.max) / 2
+        onto[:2, 2] -= path.get_extents().get_points().mean(0)
         yield path, onto, (*texts.colours[k], 1.0)

@@ -34,7 +34,8 @@ def decode(data: bytes, size: int, filter_: str, name: str) -> np.ndarray:
     from PIL import Image, UnidentifiedImageError
 
     try:
-        with Image.open(io.BytesIO(data)) as image:
+        with Image.open(io.BytesIO(data)) as opened:
+            image: Image.Image = opened
             if image.width != image.height:
                 raise RcError(
                     f"{name}: {image.width} x {image.height} pixels are not square: render it again"

@@ -46,7 +46,8 @@ class AseRenderer:
             if name.startswith(DRAWN)
         }
         with matplotlib.rc_context(defaults):
-            figure = Figure(figsize=tuple(_inches(size) for size in view.size), dpi=DPI)
+            width, height = view.size
+            figure = Figure(figsize=(_inches(width), _inches(height)), dpi=DPI)
             canvas = FigureCanvasAgg(figure)
             axes = figure.add_axes((0, 0, 1, 1))
             plot = Matplotlib(

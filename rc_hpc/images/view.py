@@ -85,28 +85,28 @@ def project(scene: Scene, rotation, size: int | tuple[int, int] = 768) -> View:
     """
     discs, segments = scene.discs, scene.segments
     rotation = np.asarray(rotation, float)
-    size = np.broadcast_to(size, 2)
+    room = np.broadcast_to(size, 2)
     low, high = _bounds(scene, rotation)
     extent = PADDING * (high - low)[:2]
     offset = (low + high)[:2] / 2 - extent / 2
     # Discs and segments in one product, as in ASE: the last digit of a depth can decide the order.
     points = np.concatenate((discs.positions, segments.middles)) @ rotation
-    scale = (size / extent).min()
-    margin = (size - scale * extent) / 2
+    scale = (room / extent).min()
+    margin = (room - scale * extent) / 2
 
     def to_pixels(points: np.ndarray) -> np.ndarray:
-        inside = (points[:, :2] - offset) / extent * (size - 2 * margin) + margin
-        return np.column_stack((inside[:, 0], size[1] - inside[:, 1]))
+        inside = (points[:, :2] - offset) / extent * (room - 2 * margin) + margin
+        return np.column_stack((inside[:, 0], room[1] - inside[:, 1]))
 
     screen = to_pixels(points)
     n, order = len(discs.radii), paint_order(points[:, 2])
     drawn = np.concatenate((np.ones(n, bool), ~segments.hidden))
     return View(
         rotation,
-        (int(size[0]), int(size[1])),
+        (int(room[0]), int(room[1])),
         float(scale),
-        np.array([margin[0] - scale * offset[0], size[1] - margin[1] + scale * offset[1]]),
-        np.concatenate((margin, size - margin)),
+        np.array([margin[0] - scale * offset[0], room[1] - margin[1] + scale * offset[1]]),
+        np.concatenate((margin, room - margin)),
         float(extent[0]),
         screen[:n],
         discs.radii * scale,

@@ -12,14 +12,15 @@ from ase.build import bulk
 from ase.data.colors import jmol_colors
 from ase.io import write
 from PIL import Image
-from rc_hpc.core.vocabulary import Renderer
-from rc_hpc.kinds.renders.schema import PICTURES
 
 from rc_hpc.core.constants import CRYSTAL_SYSTEMS
 from rc_hpc.core.errors import Status, UsageError
-from rc_hpc.engine import old_pictures as pictures_driver
-from rc_hpc.engine.commands import render_options
+from rc_hpc.core.vocabulary import Renderer
+from rc_hpc.engine import rows as engine_rows
 from rc_hpc.engine.validate import validate
+from rc_hpc.kinds.common.options import protocol_of
+from rc_hpc.kinds.renders.options import RenderOptions
+from rc_hpc.kinds.renders.schema import PICTURES
 from rc_hpc.pack import main as pack
 from rc_hpc.render import main, parser
 from rc_hpc.store.layout import read_rows
@@ -74,7 +75,7 @@ def test_every_structure_has_a_row_and_five_pictures_or_a_reason(packed, rendere
     rows, pictures = columns(rendered, "structures"), columns(rendered, "pictures")
     names = [id_.rpartition("/")[2].removesuffix(".cif") for id_ in rows["id"]]
     status = dict(zip(names, rows["status"], strict=True))
-    assert status == {name: Status.ok for name in ATOMS} | {
+    assert status == dict.fromkeys(ATOMS, Status.ok) | {
         "broken": Status.empty,
         "clash": Status.close_atoms,
     }
@@ -139,7 +140,7 @@ def to_segment(points, start, end):
 
 
 def test_discs_lie_where_the_picture_shows_them(rendered):
-    """From the manifest alone: the middle of a disc that nothing is near has its element's colour."""
+    """From the manifest alone: a disc that nothing is near has its element's colour."""
     pictures, discs = columns(rendered, "pictures"), columns(rendered, "discs")
     rotation = read_table(rendered, ["protocol/rotation"])["protocol/rotation"]
     lattices, checked = columns(rendered, "structures")["lattice"], 0
@@ -186,7 +187,7 @@ def test_discs_lie_where_the_picture_shows_them(rendered):
 
 
 def test_shards_in_any_order_give_the_same(packed, rendered, tmp_path, capsys, monkeypatch):
-    monkeypatch.setattr(pictures_driver, "BATCH_MS", 1.0)  # a structure is a batch
+    monkeypatch.setattr(engine_rows, "BATCH_MS", 1.0)  # a structure is a batch
     output = tmp_path / "renders.h5"
     for shard in ("1/3", "0/3"):
         assert main([str(packed), "-o", str(output), "--shard", shard, *QUICK]) in (0, 3)
@@ -199,7 +200,7 @@ def test_shards_in_any_order_give_the_same(packed, rendered, tmp_path, capsys, m
 
 
 def test_resume_draws_what_is_missing(packed, rendered, tmp_path, monkeypatch):
-    monkeypatch.setattr(pictures_driver, "BATCH_MS", 1.0)
+    monkeypatch.setattr(engine_rows, "BATCH_MS", 1.0)
     output = tmp_path / "renders.h5"
     for shard in ("0/2", "1/2"):
         main([str(packed), "-o", str(output), "--shard", shard, *QUICK])
@@ -306,7 +307,8 @@ def test_raw_sources_are_packed_first(tmp_path, capfd):
 
 
 def resolved(*arguments):
-    return render_options(parser().parse(list(arguments)))
+    options = parser().read(list(arguments)).make(RenderOptions)
+    return options, protocol_of(options.protocol)
 
 
 @pytest.mark.parametrize(
@@ -334,7 +336,10 @@ def test_conventions_and_what_overrides_them(arguments, name, tiling, radii, cam
 
 
 def test_protocol_files(tmp_path):
-    cameras = '[[camera]]\nname = "front"\nrotation = "-90x"\n[[camera]]\nname = "corner"\ndirection = [1, 1, 1]\n'
+    cameras = (
+        '[[camera]]\nname = "front"\nrotation = "-90x"\n'
+        '[[camera]]\nname = "corner"\ndirection = [1, 1, 1]\n'
+    )
     (tmp_path / "mine.toml").write_text(cameras)
     (tmp_path / "tiled.toml").write_text("tiling = [3, 3, 1]\n" + cameras)
     assert resolved("--protocol", str(tmp_path / "mine.toml"))[1].tiling == (2, 2, 2)
@@ -353,7 +358,8 @@ def test_protocol_files(tmp_path):
         (["--radii", "0"], "--radii must be a positive"),
         (["--radii", "nan"], "--radii must be a positive"),
         (["--compare", "--renderer", "ase"], "--compare compares"),
-        (["--convention", "C9"], "invalid choice"),
+        (["--convention", "C9"], "'C9': one of C1, C2"),
+        (["--renderer", "povray"], "invalid choice"),
         (["--protocol", "nowhere"], "no protocol"),
         (["--tiling", "0"], "tiling"),
     ],

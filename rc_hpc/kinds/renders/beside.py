@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 
 from rc_hpc.core.errors import RcError, UsageError
-from rc_hpc.core.files import clean_leftovers, disk_errors
+from rc_hpc.core.files import clean_leftovers, disk_errors, parts_folder
 from rc_hpc.core.options import Options
 from rc_hpc.core.vocabulary import Renderer
 from rc_hpc.images.files import PICTURE_NAME, drawing_versions, picture_folder
@@ -18,7 +18,7 @@ from rc_hpc.images.view import SAME_DEPTH
 from rc_hpc.kinds.common.beside import Beside
 from rc_hpc.store import layout
 from rc_hpc.store.attributes import package_versions
-from rc_hpc.store.parts import PartStore
+from rc_hpc.store.parts import PartStore, begun
 from rc_hpc.store.reader import open_ours
 
 log = logging.getLogger("rc_hpc")
@@ -42,8 +42,10 @@ class PictureFolder(Beside):
     def check(self, options: Options, *, replace: bool) -> None:
         """Refuse a manifest whose folder would have its name, or is not empty."""
         folder = self.folder
+        if replace or begun(parts_folder(self.output)):
+            return  # of work that has begun the run itself tells
         with disk_errors(folder):
-            if not replace and folder.exists() and any(folder.iterdir()):
+            if folder.exists() and any(folder.iterdir()):
                 raise UsageError(
                     f"{folder}, where the pictures go, is not empty: --overwrite replaces "
                     "pictures in it, -o names another manifest and folder"
