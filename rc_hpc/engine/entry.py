@@ -65,9 +65,10 @@ def _run(command: str, argv: list[str], about: Parser | None) -> int:
     if about is None:
         (kind,) = kinds.values()
     else:
+        if argv and argv[0] in ("-h", "--help", "--version"):
+            about.read(argv)
         if not argv or argv[0].startswith("-"):
-            about.read(argv)  # --help, --version
-            raise UsageError(f"name one of {', '.join(kinds)}; see {about.prog} --help")
+            raise UsageError(f"name one of {', '.join(kinds)} first; see {about.prog} --help")
         if argv[0] not in kinds:
             raise UsageError(f"{argv[0]!r} is none of {', '.join(kinds)}; see {about.prog} --help")
         kind, argv = kinds[argv[0]], argv[1:]

@@ -194,6 +194,23 @@ def test_structures_that_the_search_reads_are_those_it_may(base, monkeypatch, tm
     assert set(read) == side(base / "base.h5", Side.searched)
 
 
+def test_the_best_cameras_never_replace_a_file_that_is_read(base, tmp_path, monkeypatch, capfd):
+    monkeypatch.chdir(tmp_path)
+    text = """name = "mine"
+[[camera]]
+name = "a"
+direction = [1.0, 0.0, 0.0]
+[[camera]]
+name = "b"
+direction = [0.0, 1.0, 0.2]
+"""
+    (tmp_path / "x.toml").write_text(text)
+    for more in ((), ("--overwrite",)):
+        assert design(base, tmp_path / "x.h5", "--beside", "x.toml", *more) == Exit.USAGE
+        assert "is read too" in capfd.readouterr().err
+    assert (tmp_path / "x.toml").read_text() == text
+
+
 def test_kept_cameras_stay(base, tmp_path):
     assert (
         design(
@@ -330,7 +347,7 @@ def test_tables_count_held_out_rows(base, tmp_path, capfd):
         (("--held-out", "0.0001"), "left held out"),
         (("--beside", "frozen,frozen"), "its own name"),
         (("--beside", "cone"), "no protocol 'cone'"),
-        (("--beside", "x.toml"), "is read too"),
+        (("--beside", "x.toml"), "no protocol 'x.toml'"),
         (("-o", "x.toml"), ".toml"),
     ],
 )

@@ -9,8 +9,10 @@ import pytest
 from census_cases import call, column, content, needs_mpi, run, small_crystals, write_json
 
 from rc_hpc.core.errors import Exit
+from rc_hpc.engine import entry
+from rc_hpc.kinds import occlusion
 from rc_hpc.kinds.occlusion.counts import count_occlusion
-from rc_hpc.sweep import parser
+from rc_hpc.kinds.occlusion.options import OcclusionOptions
 from rc_hpc.tables import main as tables
 
 OPTIONS = (
@@ -170,12 +172,10 @@ def test_small_blocks_give_the_same_counts(base):
 def test_config_file_belongs_to_the_sweep(tmp_path):
     config = tmp_path / "sweep.toml"
     config.write_text('verify = ["strict", "4-of-V"]\nconditions = "O2,O1"\n')
-    args = parser().parse(["occlusion", "packed.h5", "--config", str(config)])
-    assert (
-        args.verify == ("strict", "4-of-V")
-        and args.conditions == ("O1", "O2")
-        and args.rules == ("dominance",)
-    )
+    asked = entry.parser(occlusion.KIND).read(["packed.h5", "--config", str(config)])
+    options = asked.make(OcclusionOptions)
+    assert options.verifications == ("strict", "4-of-V")
+    assert options.conditions == ("O1", "O2") and options.rules == ("dominance",)
 
 
 @pytest.mark.parametrize(

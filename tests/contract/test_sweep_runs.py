@@ -14,8 +14,10 @@ from census_cases import (
 )
 
 from rc_hpc.core.errors import Exit
+from rc_hpc.engine import entry
+from rc_hpc.kinds import frontier
 from rc_hpc.kinds.frontier.counts import count_frontier
-from rc_hpc.sweep import parser
+from rc_hpc.kinds.frontier.options import FrontierOptions
 from rc_hpc.tables import main as tables
 
 OPTIONS = ("--deltas", "0.01,0.1,0.3", "--rules", "dominance,first", "--subsets", "all")
@@ -87,8 +89,8 @@ def test_a_census_is_no_sweep(base, tmp_path, capfd):
         call("census", base / "packed.h5", "-o", tmp_path / "c.h5", "--shard", "0/2", "-q")
         == Exit.CLEAN
     )
-    assert call("sweep", "merge", tmp_path / "c.h5") == Exit.FATAL
-    assert "'census', which is no sweep" in capfd.readouterr().err
+    assert call("sweep", "merge", tmp_path / "c.h5") == Exit.USAGE
+    assert "kind 'census': python -m rc_hpc.census merge joins them" in capfd.readouterr().err
 
 
 def test_tables_count_what_the_file_says(base, tmp_path, capfd):
@@ -158,24 +160,20 @@ def test_small_blocks_give_the_same_counts(base):
 def test_config_file_belongs_to_the_sweep(tmp_path):
     config = tmp_path / "sweep.toml"
     config.write_text('deltas = [0.1, 0.02]\nrules = "all"\n')
-    args = parser().parse(
-        ["frontier", "packed.h5", "--config", str(config), "--rules", "first,mean"]
-    )
-    assert (
-        args.deltas == (0.02, 0.1)
-        and args.rules == ("mean", "first")
-        and args.enumerations == ("all-pairs",)
-    )
+    arguments = ["packed.h5", "--config", str(config), "--rules", "first,mean"]
+    options = entry.parser(frontier.KIND).read(arguments).make(FrontierOptions)
+    assert options.deltas == (0.02, 0.1) and options.rules == ("mean", "first")
+    assert options.enumerations == ("all-pairs",)
 
 
 @pytest.mark.parametrize(
     "args, message",
     [
-        ((), "SWEEP"),
+        ((), "name one of frontier, occlusion, design, noise first"),
         (("cone",), "'cone'"),
         (("frontier", "--rules", "best"), "'best'"),
         (("frontier", "--deltas", "0.1,x"), "--deltas"),
-        (("-q", "frontier"), "unrecognized arguments: -q"),
+        (("-q", "frontier"), "name one of frontier"),
     ],
 )
 def test_wrong_requests_say_what_is_wrong(args, message, capfd):

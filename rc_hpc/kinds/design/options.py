@@ -59,9 +59,9 @@ class DesignOptions(Options):
         ids held out, and the files that were read.
     """
 
-    protocols: tuple[dict, ...] = derived(())
-    scores: tuple[dict, ...] = derived(())
-    cameras: tuple[tuple[dict, ...], ...] = derived(())
+    protocols: tuple[dict[str, Any], ...] = derived(())
+    scores: tuple[dict[str, Any], ...] = derived(())
+    cameras: tuple[tuple[dict[str, Any], ...], ...] = derived(())
     views: int = opt(
         5,
         "cameras of a set",
@@ -135,7 +135,7 @@ class DesignOptions(Options):
         caption="quarantine {}",
     )
     pack: PackOptions = PackOptions()
-    beside: tuple[dict, ...] = opt(
+    beside: tuple[dict[str, Any], ...] = opt(
         (),
         "protocols to compare with: frozen, off-axis or TOML files",
         asked="frozen,off-axis",
@@ -153,7 +153,7 @@ class DesignOptions(Options):
     ids: frozenset[str] = derived(frozenset(), recorded=False)
     read: tuple[Path, ...] = derived((), recorded=False)
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         super().__post_init__()
         known = tuple(resolve("rc_hpc.geometry.protocol:BUILT_IN")["frozen"])
         for name in self.keep:
@@ -180,6 +180,8 @@ class DesignOptions(Options):
         cameras = [common.tiled_protocol(one, "noise sweeps") for one in each]
         read = [Path(one) for one in each if isinstance(one, str)]
         if isinstance(held_out, Path):
+            if not held_out.is_file():
+                raise UsageError(f"--held-out {held_out}: neither a number nor a file of ids")
             read.append(held_out)
             values |= {"held_out": "ids", "ids": frozenset(read_ids(held_out, "--held-out"))}
         else:
@@ -189,7 +191,7 @@ class DesignOptions(Options):
         return values | {"beside": identities, "read": tuple(read)}
 
 
-def _check_beside(identities: Iterable[dict]) -> None:
+def _check_beside(identities: Iterable[dict[str, Any]]) -> None:
     common.different_names("--beside", tuple(identities))
     for protocol in identities:
         if len(protocol["views"]) > MOST_VIEWS:
