@@ -13,7 +13,7 @@ import tomllib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, NoReturn, TypeVar
 
 import rc_hpc
 from rc_hpc.core.errors import Exit, RcError, UsageError
@@ -70,7 +70,7 @@ def _toml(value: Any) -> str:
 class Parser(argparse.ArgumentParser):
     """Parser with the house's help format, made of groups of declared options."""
 
-    def __init__(self, prog: str, description: str, examples: str = "", **more):
+    def __init__(self, prog: str, description: str, examples: str = "", **more: Any):
         description = description.strip().removeprefix("Command: ")
         epilog = f"examples:\n{examples.rstrip()}\n\n{CODES}" if examples else CODES
         super().__init__(
@@ -85,11 +85,13 @@ class Parser(argparse.ArgumentParser):
         self._declared: dict[str, Opt] = {}
         self.add_options(Talk)
 
-    def error(self, message: str):
+    def error(self, message: str) -> NoReturn:
         """Raise what is wrong as a `UsageError`: the usage alone would fill the screen."""
         raise UsageError(f"{message}; see {self.prog} --help")
 
-    def add_options(self, options: type[Options], title: str | None = None, **defaults) -> None:
+    def add_options(
+        self, options: type[Options], title: str | None = None, **defaults: Any
+    ) -> None:
         """Add the options that a class declares, under a title of their own; `defaults` by name."""
         group = self.add_argument_group(title) if title else self
         for one in declared(options):
@@ -140,7 +142,7 @@ class Parser(argparse.ArgumentParser):
         return asked
 
     @staticmethod
-    def _add(group, one: Opt) -> None:
+    def _add(group: Any, one: Opt) -> None:
         default = f"; default: {one.default}" if one.default else ""
         how: dict[str, Any] = {
             "default": argparse.SUPPRESS,
@@ -166,12 +168,13 @@ class Parser(argparse.ArgumentParser):
 
 def _converter(one: Opt) -> Callable[[str], Any]:
     """`Opt.parse` whose own words reach the message."""
-    if one.parse in (None, int, float, str, Path):
-        return one.parse or str
+    parse = one.parse or str
+    if parse in (int, float, str, Path):
+        return parse
 
     def convert(text: str) -> Any:
         try:
-            return one.parse(text)
+            return parse(text)
         except (ValueError, TypeError) as error:
             raise argparse.ArgumentTypeError(f"{text!r} is not valid ({error})") from error
 
@@ -255,7 +258,7 @@ def setup_logging(talk: Talk, rank: int = 0) -> None:
     logging.getLogger("rc_hpc").setLevel(quietest)
 
 
-def guarded(main: Callable[..., int | None], *args) -> int:
+def guarded(main: Callable[..., int | None], *args: Any) -> int:
     """Run a serial command: a known error is one line and its exit code."""
     try:
         return int(main(*args) or 0)

@@ -42,7 +42,7 @@ class StructureError(Exception):
         super().__init__(message)
         self.status = status
 
-    def __reduce__(self):  # to another process
+    def __reduce__(self) -> tuple[type, tuple[Status, str]]:  # to another process
         return type(self), (self.status, str(self))
 
 

@@ -12,6 +12,7 @@ import json
 from collections.abc import Iterable
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 import rc_hpc
 from rc_hpc.core.errors import RcError
@@ -40,7 +41,7 @@ def _is_text(node: ast.AST) -> bool:
     )
 
 
-def _plain(node):
+def _plain(node: Any) -> Any:
     if isinstance(node, ast.AST):
         fields = [(name, value) for name, value in ast.iter_fields(node) if name not in _SKIPPED]
         told = [(name, _plain(value)) for name, value in fields if value not in (None, [])]

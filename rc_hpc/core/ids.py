@@ -46,7 +46,7 @@ def _entry(line: str, where: str) -> dict[str, Any]:
     if not line.startswith("{"):
         return {"material_id": line}
     try:
-        entry = json.loads(line)
+        entry: dict[str, Any] = json.loads(line)
     except ValueError as error:
         raise UsageError(f"{where}: not JSON ({error}); give an id, or a JSON object") from error
     if not isinstance(entry.get("material_id"), str):

@@ -130,7 +130,7 @@ def opt(
     recorded: bool = True,
     name: str = "",
     hashed: bool = True,
-    **more,
+    **more: Any,
 ) -> Any:
     """Declare an option as a field of a dataclass that derives from `Options`.
 
@@ -175,7 +175,7 @@ class Options:
     A field is declared with `opt`, filled by the program (`derived`), or another group.
     """
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         for declared in own(type(self)):
             value = getattr(self, declared.field)
             if declared.choices and declared.asked is not None:
@@ -190,7 +190,7 @@ class Options:
         return values
 
     @classmethod
-    def of(cls, asked: Mapping[str, Any] | None = None, **more) -> Self:
+    def of(cls, asked: Mapping[str, Any] | None = None, **more: Any) -> Self:
         """The options that `asked` and `more` make, by name; those of groups within stand beside.
 
         Raises
@@ -235,7 +235,8 @@ class Options:
             value = getattr(self, one.name)
             if _recorded(one):
                 found[one.name] = value.to_dict() if isinstance(value, Options) else value
-        return json.loads(json.dumps(found))
+        plain: dict[str, Any] = json.loads(json.dumps(found))
+        return plain
 
     def caption(self) -> str:
         """The options that results depend on in words, as captions tell them."""
@@ -246,10 +247,9 @@ class Options:
             value, known = getattr(self, one.name), _declared(one)
             if isinstance(value, Options):
                 yield from value._phrases()
-            elif known and callable(known.caption):
-                yield known.caption(value)
             elif known and known.caption:
-                yield known.caption.format(value)
+                told = known.caption
+                yield told.format(value) if isinstance(told, str) else told(value)
 
     def to_json(self) -> str:
         """Canonical JSON text."""
@@ -276,20 +276,20 @@ def declared(cls: type[Options]) -> list[Opt]:
     return found
 
 
-def _declared(one: Field) -> Opt | None:
-    known = one.metadata.get(_KEY)
+def _declared(one: Field[Any]) -> Opt | None:
+    known: Opt | None = one.metadata.get(_KEY)
     if known is None:
         return None
     return replace(known, name=known.name or one.name, field=one.name)
 
 
-def _group(one: Field) -> type[Options] | None:
+def _group(one: Field[Any]) -> type[Options] | None:
     return type(one.default) if isinstance(one.default, Options) else None
 
 
-def _recorded(one: Field) -> bool:
-    known = one.metadata.get(_KEY)
-    return known.recorded if known else one.metadata.get("recorded", True)
+def _recorded(one: Field[Any]) -> bool:
+    known: Opt | None = one.metadata.get(_KEY)
+    return known.recorded if known else bool(one.metadata.get("recorded", True))
 
 
 def _tuples(value: Any) -> Any:

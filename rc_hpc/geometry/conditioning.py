@@ -23,7 +23,7 @@ def kappa_of_angle(angle) -> np.ndarray:
         return 1.0 / (np.sqrt(2.0) * np.sin(np.radians(acute) / 2.0))
 
 
-def separation_angles(protocol: Protocol) -> dict[tuple[int, int], float]:
+def separation_angles(protocol: Protocol) -> dict[tuple[int, ...], float]:
     """Acute angle between the view lines of every independent pair, degrees."""
     d = protocol.directions
     return {

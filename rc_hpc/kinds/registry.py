@@ -46,4 +46,5 @@ def schema_of(name: str, where: str | Path) -> Schema:
             f"{where}: of kind {name!r}, which this version of rc_hpc does not know: "
             "use the version that wrote it"
         )
-    return KINDS[name].load("schema")
+    schema: Schema = KINDS[name].load("schema")
+    return schema

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import h5py
 import numpy as np
@@ -30,7 +31,7 @@ class ArrayFile:
         self._scales = layout.Dimensions(h5)
 
     def add(
-        self, path: str, values, unit: str, description: str, dims: tuple[str, ...] = ()
+        self, path: str, values: np.ndarray, unit: str, description: str, dims: tuple[str, ...] = ()
     ) -> None:
         """Write one dataset, compressed; text where the values are not numbers."""
         array = np.asarray(values)
@@ -45,7 +46,7 @@ class ArrayFile:
         self,
         path: str,
         shape: tuple[int, ...],
-        dtype,
+        dtype: Any,
         unit: str,
         description: str,
         dims: tuple[str, ...],
@@ -59,7 +60,7 @@ class ArrayFile:
 
 @contextmanager
 def new_arrays(
-    path: Path, kind: str, title: str, identity: dict, attrs: dict
+    path: Path, kind: str, title: str, identity: dict[str, Any], attrs: dict[str, Any]
 ) -> Iterator[ArrayFile]:
     """A new file that appears when the block ends well.
 
@@ -80,7 +81,7 @@ def new_arrays(
 
 def read_arrays(
     path: str | Path, kind: str, names: tuple[str, ...]
-) -> tuple[dict[str, np.ndarray], dict]:
+) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
     """Some datasets of a file, and its root attributes.
 
     Raises

@@ -6,6 +6,7 @@ import json
 import platform
 from datetime import datetime
 from importlib.metadata import PackageNotFoundError, version
+from typing import Any
 
 import h5py
 
@@ -51,7 +52,9 @@ def result_versions() -> dict[str, str]:
     }
 
 
-def root_attributes(schema: Schema, identity: dict, hosts: set[str], more: dict) -> dict:
+def root_attributes(
+    schema: Schema, identity: dict[str, Any], hosts: set[str], more: dict[str, Any]
+) -> dict[str, Any]:
     """All root attributes but the content hash; `more` wins.
 
     Of the run's identity, `options`, `options_hash`, `input_hash` and whatever else is

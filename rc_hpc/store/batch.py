@@ -8,6 +8,8 @@ batch's rows; its children are a dict from a table's name to such a dict, where 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
+from enum import EnumType
 
 import numpy as np
 
@@ -91,8 +93,8 @@ def _check_table(
                     raise ValueError(
                         f"{name}: {value!r} holds characters that HDF5 text cannot; use `storable`"
                     )
-        elif isinstance(column.dtype, type):
-            strange = set(np.unique(array).tolist()) - {int(member) for member in column.dtype}
+        elif isinstance(column.dtype, EnumType):
+            strange = set(np.unique(array).tolist()) - set(map(int, column.dtype))
             if strange:
                 raise ValueError(
                     f"{name}: {sorted(strange)} are no codes of {column.dtype.__name__}"
@@ -100,7 +102,7 @@ def _check_table(
     return n
 
 
-def _same_names(prefix: str, wanted, found) -> None:
+def _same_names(prefix: str, wanted: Iterable[str], found: Iterable[str]) -> None:
     for name in wanted:
         if name not in found:
             raise ValueError(f"{prefix}{name}: missing")

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from typing import Any
 
 import numpy as np
 
@@ -57,7 +58,7 @@ class Completed:
         part, row = self.where[at].tolist()
         return self.parts[part], row
 
-    def _find(self, ids, duplicates) -> np.ndarray:
+    def _find(self, ids: Sequence[str], duplicates: Any) -> np.ndarray:
         duplicates = [0] * len(ids) if duplicates is None else duplicates
         keys = np.array([_key(*pair) for pair in zip(ids, duplicates, strict=True)], dtype="S32")
         at = np.searchsorted(self.keys, keys)

@@ -5,25 +5,28 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 from rc_hpc.core.errors import RcError
 from rc_hpc.core.fingerprint import fingerprint
 
 
-def code_fingerprint(identity: Mapping) -> str:
+def code_fingerprint(identity: Mapping[str, Any]) -> str:
     """Fingerprint of the code that an identity names; empty where it names none."""
     code = _parsed("code", identity.get("code"))
     return fingerprint(code) if code else ""
 
 
-def accepted(before: Mapping, now: Mapping, accept_code: str | None) -> dict:
+def accepted(
+    before: Mapping[str, Any], now: Mapping[str, Any], accept_code: str | None
+) -> dict[str, Any]:
     """`now` with the code of `before`, where that is the code that may be accepted."""
     if accept_code and before.get("code") and code_fingerprint(before) == accept_code:
         return {**now, "code": before["code"]}
     return dict(now)
 
 
-def check_conditions(path: Path, before: Mapping, now: Mapping) -> None:
+def check_conditions(path: Path, before: Mapping[str, Any], now: Mapping[str, Any]) -> None:
     """Refuse to go on with earlier work that was done under other conditions.
 
     Parameters
@@ -57,7 +60,7 @@ def _of_code(line: str) -> bool:
     return line.startswith("code.")
 
 
-def differences(old, new, key: str = "") -> list[str]:
+def differences(old: Any, new: Any, key: str = "") -> list[str]:
     """Leaves that differ between two JSON values, as 'key: was old, now new'."""
     old, new = _parsed(key, old), _parsed(key, new)
     if isinstance(old, dict) and isinstance(new, dict):
@@ -74,7 +77,7 @@ def differences(old, new, key: str = "") -> list[str]:
     )
 
 
-def _parsed(key: str, value):
+def _parsed(key: str, value: Any) -> Any:
     """Options and versions may come as JSON text: look into it."""
     if key.endswith(("options", "result_versions", "code")) and isinstance(value, str):
         try:

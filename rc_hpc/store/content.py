@@ -6,6 +6,7 @@ import hashlib
 import json
 from collections.abc import Iterable
 from pathlib import Path
+from typing import Any
 
 import h5py
 import numpy as np
@@ -67,7 +68,7 @@ def _type_name(dtype: np.dtype) -> str:
     return name if members is None else f"{name} {json.dumps(sorted(members.items()))}"
 
 
-def _update(digest, values, dtype: np.dtype) -> None:
+def _update(digest: Any, values: np.ndarray, dtype: np.dtype) -> None:
     if h5py.check_string_dtype(dtype):
         digest.update(b"".join(_framed(text) for text in np.ravel(values)))
     elif dtype.hasobject:

@@ -8,7 +8,7 @@ import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import BinaryIO
+from typing import Any, BinaryIO
 
 import h5py
 
@@ -41,17 +41,17 @@ class _Sink(io.RawIOBase):
     def seekable(self) -> bool:
         return True
 
-    def seek(self, offset, whence=os.SEEK_SET):
+    def seek(self, offset: int, whence: int = os.SEEK_SET) -> int:
         return self.raw.seek(offset, whence)
 
-    def readinto(self, buffer) -> int:
+    def readinto(self, buffer: Any) -> int:
         view, done = memoryview(buffer), 0
         while done < len(view) and (got := self.raw.readinto(view[done:])):
             done += got
         view[done:] = bytes(len(view) - done)  # HDF5 expects zeros beyond the end
         return len(view)
 
-    def write(self, data) -> int:
+    def write(self, data: Any) -> int:
         view = memoryview(data)
         size = len(view)
         try:
@@ -61,13 +61,13 @@ class _Sink(io.RawIOBase):
             self.error = error
         return size
 
-    def truncate(self, size=None) -> int:
+    def truncate(self, size: int | None = None) -> int:
         try:
             if self.error is None:
                 self.raw.truncate(size)
         except OSError as error:
             self.error = error
-        return size
+        return self.raw.tell() if size is None else size
 
     def sync(self) -> None:
         """Bring everything to the disk; raises the first error met so far."""
@@ -81,7 +81,7 @@ class _Sink(io.RawIOBase):
         super().close()
 
 
-class NewFile(h5py.File):
+class NewFile(h5py.File):  # type: ignore[misc]
     """An HDF5 file being written."""
 
     def __init__(self, path: Path, user_block: int = 0):

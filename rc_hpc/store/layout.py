@@ -7,8 +7,10 @@ HDF5 enum as plain numbers.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from enum import IntEnum
+from collections.abc import Iterable, Mapping
+from enum import EnumType, IntEnum
+from pathlib import Path
+from typing import Any
 
 import h5py
 import numpy as np
@@ -27,7 +29,7 @@ MAIN_DIM = "structure"
 _LENGTH_ONLY = "This is a netCDF dimension but not a netCDF variable. {:9d}"
 
 
-def open_h5(path) -> h5py.File:
+def open_h5(path: str | Path) -> h5py.File:
     """Open a finished file for reading.
 
     Finished files never change, so no lock is needed, and some network file systems have none.
@@ -40,12 +42,14 @@ def open_h5(path) -> h5py.File:
         return h5py.File(path, "r")  # this process has it open already, with other flags
 
 
-def h5_dtype(column: Column) -> np.dtype:
+def h5_dtype(column: Column) -> Any:
     """Type in the file: variable-length UTF-8, an HDF5 enum over uint8, or the NumPy type."""
     if column.dtype == TEXT:
         return h5py.string_dtype()
-    if isinstance(column.dtype, type):
-        return h5py.enum_dtype({member.name: int(member) for member in column.dtype}, basetype="u1")
+    if isinstance(column.dtype, EnumType):
+        members: Mapping[str, IntEnum] = column.dtype.__members__
+        codes = {name: int(member) for name, member in members.items()}
+        return h5py.enum_dtype(codes, basetype="u1")
     return np.dtype(column.dtype)
 
 
@@ -82,11 +86,12 @@ def write_rows(dataset: h5py.Dataset, start: int, rows: np.ndarray) -> None:
         dataset[start : start + len(rows)] = rows
 
 
-def read_rows(dataset: h5py.Dataset, selection=()) -> np.ndarray:
+def read_rows(dataset: h5py.Dataset, selection: Any = ()) -> np.ndarray:
     """Read rows: enums as uint8, text as an object array of str."""
     if h5py.check_string_dtype(dataset.dtype):
-        return dataset.asstr()[selection]
-    values = dataset[selection]
+        texts: np.ndarray = dataset.asstr()[selection]
+        return texts
+    values: np.ndarray = dataset[selection]
     return values.view(np.uint8) if h5py.check_enum_dtype(dataset.dtype) else values
 
 

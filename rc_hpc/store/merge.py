@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -34,7 +35,7 @@ def merge(
     schema: Schema,
     dims: dict[str, int],
     static: Static | None = None,
-    attrs: dict | None = None,
+    attrs: dict[str, Any] | None = None,
     *,
     resolve: Resolve | None = None,
     checked: list[str] | None = None,

@@ -33,7 +33,7 @@ class Form:
     """What the parts of a run hold: columns, and the lengths that the schema leaves open."""
 
     schema: Schema
-    dims: Mapping[str, int]
+    dims: dict[str, int]
 
     def tables(self) -> dict[str, tuple[Column, ...]]:
         """All tables by their path prefix; the main columns have the prefix ''."""
@@ -60,7 +60,7 @@ class PartFile:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(self, *_) -> None:
+    def __exit__(self, *_: object) -> None:
         self._h5.close()
 
     def __getitem__(self, path: str) -> np.ndarray:

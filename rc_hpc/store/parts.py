@@ -15,6 +15,7 @@ import uuid
 from collections import Counter
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 from rc_hpc.core.errors import RcError
 from rc_hpc.core.files import clean_leftovers, disk_errors, sync_folder, write_whole
@@ -61,7 +62,7 @@ class PartStore:
         folder: str | Path,
         schema: Schema,
         dims: dict[str, int],
-        identity: dict,
+        identity: dict[str, Any],
         accept_code: str | None = None,
     ):
         self.folder = Path(folder)
@@ -88,7 +89,7 @@ class PartStore:
         if self.code != code_fingerprint(identity):
             write_whole(self.folder / f"{ACCEPTED}{self.code}", b"")
 
-    def _text(self, identity: dict) -> str:
+    def _text(self, identity: dict[str, Any]) -> str:
         run = {
             "kind": self.schema.kind,
             "schema_version": SCHEMA_VERSION,
@@ -145,7 +146,7 @@ class PartStore:
             }
         return tables.pop(""), {prefix[:-1]: arrays for prefix, arrays in tables.items()}
 
-    def columns(self, part: str, *paths: str) -> list:
+    def columns(self, part: str, *paths: str) -> list[Any]:
         """Some columns of a part."""
         with self.open_part(part) as file:
             return [file[path] for path in paths]
@@ -202,10 +203,10 @@ class PartStore:
             index.add(number, *self.columns(part, "structures/id", "structures/duplicate"))
         return index.seal()
 
-    def count_status(self, parts: list[str]) -> Counter:
+    def count_status(self, parts: list[str]) -> Counter[int]:
         """Number of rows by status code; rows done more than once count once."""
         where = self.completed(parts).where
-        count: Counter = Counter()
+        count: Counter[int] = Counter()
         for number, part in enumerate(parts):
             [codes] = self.columns(part, "structures/status")
             count.update(codes[where[where[:, 0] == number, 1]].tolist())
@@ -230,11 +231,11 @@ def discard(folder: str | Path) -> None:
         folder.rmdir()
 
 
-def read_run(folder: str | Path) -> dict:
+def read_run(folder: str | Path) -> dict[str, Any]:
     """Content of the folder's `run.json`."""
     record = Path(folder) / RECORD
     try:
-        run = json.loads(record.read_text(encoding="utf-8"))
+        run: dict[str, Any] = json.loads(record.read_text(encoding="utf-8"))
         if {"kind", "schema_version", "dims", "identity"} <= run.keys():
             _check_code_is_named(folder, run["identity"])
             return run
@@ -245,7 +246,7 @@ def read_run(folder: str | Path) -> dict:
     raise RcError(f"{record}: not written by rc_hpc: start anew with --overwrite")
 
 
-def _check_code_is_named(folder: str | Path, identity: Mapping) -> None:
+def _check_code_is_named(folder: str | Path, identity: Mapping[str, Any]) -> None:
     """Refuse work of versions whose parts do not tell the code that made them."""
     versions = identity.get("result_versions")
     if versions and "code" not in identity:

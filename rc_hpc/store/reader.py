@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable
 from pathlib import Path
 
@@ -74,7 +73,7 @@ def _seems(path: Path, error: OSError) -> str:
         with open(path, "rb") as file:
             head = file.read(4096)
     except OSError as reason:
-        return os.strerror(reason.errno)
+        return reason.strerror or str(reason)
     for signature, meaning in _SIGNATURES:
         if head.startswith(signature):
             return f"it seems to be {meaning} ({str(error).splitlines()[0]})"
@@ -104,7 +103,7 @@ def read_table(path: str | Path, paths: Iterable[str]) -> Batch:
         return {name: layout.read_rows(dataset_of(h5, path, name)) for name in paths}
 
 
-def dataset_of(h5: h5py.File, path, name: str) -> h5py.Dataset:
+def dataset_of(h5: h5py.File, path: str | Path, name: str) -> h5py.Dataset:
     found = h5.get(name)
     if not isinstance(found, h5py.Dataset):
         writer = f"a {h5.attrs['kind']} file, written by rc_hpc {h5.attrs['creator_version']}"

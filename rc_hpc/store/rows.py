@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, fields
 from itertools import groupby, pairwise
+from typing import Any
 
 import numpy as np
 
@@ -68,35 +69,35 @@ def map_rows(store: PartStore, parts: list[str], resolve: Resolve | None) -> Row
     Memory: the ids, and about 50 bytes a row.
     """
     ids: list[str] = []
-    first = [0]
+    starts = [0]
     counts: dict[str, list[np.ndarray]] = {table: [] for table in store.schema.children}
     hosts = set()
     for part in parts:
         with store.open_part(part) as file:
             hosts.add(file.host)
             ids.extend(file["structures/id"].tolist())
-            rows = len(ids) - first[-1]
-            first.append(len(ids))
+            rows = len(ids) - starts[-1]
+            starts.append(len(ids))
             for table, arrays in counts.items():
                 arrays.append(np.bincount(file[f"{table}/structure"], minlength=rows))
     order = sorted(range(len(ids)), key=ids.__getitem__)
-    first = np.array(first, dtype=np.int64)
+    first = np.array(starts, dtype=np.int64)
 
     repeated = _repeated(ids, order)
     twins = _read_twins(store, parts, first, [row for rows in repeated.values() for row in rows])
     settled: dict[int, Twin] = {}
-    kept: list[int] = []
+    kept_rows: list[int] = []
     for id_, group in groupby(order, key=ids.__getitem__):
         if id_ not in repeated:
-            kept.extend(group)
+            kept_rows.extend(group)
             continue
         ordered = without_repeats([twins[row] for row in repeated[id_]])
         if resolve and len(ordered) > 1:
             ordered = resolve(id_, ordered)
-        settled |= {len(kept) + k: twin for k, twin in enumerate(ordered)}
-        kept.extend(twin.at for twin in ordered)
+        settled |= {len(kept_rows) + k: twin for k, twin in enumerate(ordered)}
+        kept_rows.extend(twin.at for twin in ordered)
 
-    kept = np.array(kept, dtype=np.int64)
+    kept = np.array(kept_rows, dtype=np.int64)
     target = np.full(len(ids), -1, dtype=np.int64)
     target[kept] = np.arange(len(kept))
     offsets = {
@@ -138,17 +139,16 @@ def _read_twins(
     store: PartStore, parts: list[str], first: np.ndarray, rows: list[int]
 ) -> dict[int, Twin]:
     names = [field.name for field in fields(Twin)][1:]
-    rows = np.sort(np.array(rows, dtype=np.int64))
-    bounds = np.searchsorted(rows, first)
+    ordered = np.sort(np.array(rows, dtype=np.int64))
+    bounds = np.searchsorted(ordered, first)
     twins = {}
     for number, part in enumerate(parts):
-        mine = rows[bounds[number] : bounds[number + 1]]
+        mine = ordered[bounds[number] : bounds[number + 1]]
         if not len(mine):
             continue
         columns = store.columns(part, *(f"structures/{name}" for name in names))
         for row in mine.tolist():
             values = [column[row - first[number]] for column in columns]
-            twins[row] = Twin(
-                row, *(value if isinstance(value, str) else int(value) for value in values)
-            )
+            plain: list[Any] = [v if isinstance(v, str) else int(v) for v in values]
+            twins[row] = Twin(row, *plain)
     return twins

@@ -56,7 +56,8 @@ class Column:
             return np.dtype(object)
         if isinstance(self.dtype, type):
             return np.dtype(np.uint8)
-        return np.dtype(self.dtype)
+        dtype: np.dtype = np.dtype(self.dtype)
+        return dtype
 
 
 @dataclass(frozen=True)

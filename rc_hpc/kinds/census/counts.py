@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -121,7 +122,7 @@ def count_batch(options: CensusOptions, batch: Batch) -> CensusCounts:
     return _counts(record, {}, by_status, static, counted)
 
 
-def _counting(masks: np.ndarray, options: dict) -> Callable[[Columns], _Counted]:
+def _counting(masks: np.ndarray, options: dict[str, Any]) -> Callable[[Columns], _Counted]:
     """What counts some rows."""
     truth, tiling = options["truth"], int(np.prod(options["protocol"]["tiling"]))
 
@@ -137,8 +138,8 @@ def _counting(masks: np.ndarray, options: dict) -> Callable[[Columns], _Counted]
 
 
 def _counts(
-    options: dict,
-    attrs: dict,
+    options: dict[str, Any],
+    attrs: dict[str, Any],
     status: ByStatus,
     static: Columns,
     counted: Sequence[_Counted],

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -11,6 +12,7 @@ from rc_hpc.report import style
 from rc_hpc.report.plot import Given, NothingToDraw, Plot
 
 if TYPE_CHECKING:
+    import pandas as pd
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
@@ -123,7 +125,7 @@ def subsets(given: Given) -> Figure:
     return made
 
 
-def _members(ax: Axes, names, cameras: list[str]) -> None:
+def _members(ax: Axes, names: Sequence[str], cameras: list[str]) -> None:
     """The cameras of each subset as dots on lines."""
     for row, name in enumerate(names):
         at = sorted(cameras.index(camera) for camera in name.split("+"))
@@ -203,7 +205,7 @@ def systems(given: Given) -> Figure:
     return made
 
 
-def _ceilings(ax: Axes, frame, places: np.ndarray, along: str) -> int:
+def _ceilings(ax: Axes, frame: pd.DataFrame, places: np.ndarray, along: str) -> int:
     """R1 by number of views beside each category; the full protocol with intervals.
 
     Returns the number of series.
@@ -235,17 +237,25 @@ def _ceilings(ax: Axes, frame, places: np.ndarray, along: str) -> int:
     return count
 
 
-def _mark(ax: Axes, along: str, places, values, errors, label: str, look: dict) -> None:
+def _mark(
+    ax: Axes,
+    along: str,
+    places: np.ndarray,
+    values: np.ndarray,
+    errors: Any,
+    label: str,
+    look: dict[str, Any],
+) -> None:
     x, y, which = (places, values, "yerr") if along == "x" else (values, places, "xerr")
     ax.errorbar(x, y, **{which: errors}, label=label, **look)
 
 
-def _mean_columns(frame) -> dict[int, str]:
+def _mean_columns(frame: pd.DataFrame) -> dict[int, str]:
     found = {column: re.fullmatch(r"R1_mean_(\d+)_views", column) for column in frame}
     return {int(match[1]): column for column, match in found.items() if match}
 
 
-def _lowest(frame) -> np.ndarray:
+def _lowest(frame: pd.DataFrame) -> np.ndarray:
     return np.concatenate(
         [
             frame[name].to_numpy(float)

@@ -8,7 +8,7 @@ does not exist (no full protocol, say) is left out, what does not apply is missi
 from __future__ import annotations
 
 from dataclasses import dataclass, fields
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -76,7 +76,7 @@ class Tally:
         Largest values, Å; NaN where there is none.
     """
 
-    n: np.ndarray
+    n: np.int64
     by_system: np.ndarray
     same: np.ndarray
     truths: np.ndarray
@@ -118,8 +118,8 @@ def tally(rows: dict[str, np.ndarray], truth: str, tiling: int = 1) -> Tally:
     system, right = true["crystal_system"], rows["correct_crystal_system"]
     n_systems = len(CRYSTAL_SYSTEMS) + 1
 
-    def total(name):
-        return rows[name].sum(axis=0, dtype=np.int64)
+    def total(name: str) -> np.ndarray:
+        return np.asarray(rows[name].sum(axis=0, dtype=np.int64))
 
     return Tally(
         n=np.int64(len(system)),
@@ -356,7 +356,7 @@ def by_system(sets: dict[str, Tally], subsets: Subsets) -> pd.DataFrame:
     )
 
 
-def _ceilings(correct, n, subsets: Subsets) -> dict:
+def _ceilings(correct: np.ndarray, n: Any, subsets: Subsets) -> dict[str, Any]:
     means = {
         f"R1_mean_{size}_views": _over(correct, chosen, n)["fraction"]
         for size, chosen in subsets.by_size().items()
@@ -374,16 +374,16 @@ def _ceiling_columns(subsets: Subsets) -> list[str]:
     return means if subsets.full is None else [*means, "R1_count", "R1", "R1_low95", "R1_high95"]
 
 
-def _ratio(count, n) -> float:
+def _ratio(count: Any, n: Any) -> float:
     return int(count) / int(n) if n else float("nan")
 
 
-def _share(count, n) -> dict:
+def _share(count: Any, n: Any) -> dict[str, Any]:
     low, high = wilson(int(count), int(n))
     return {"count": count, "n": n, "fraction": _ratio(count, n), "low95": low, "high95": high}
 
 
-def _over(correct, chosen, n) -> dict:
+def _over(correct: np.ndarray, chosen: np.ndarray, n: Any) -> dict[str, Any]:
     """Share over the cells of several subsets: its mean and extremes.
 
     Of a single one as `_share`.
@@ -401,7 +401,7 @@ def _over(correct, chosen, n) -> dict:
     }
 
 
-def _named(prefix: str, share: dict) -> dict:
+def _named(prefix: str, share: dict[str, Any]) -> dict[str, Any]:
     names = {
         "count": f"{prefix}_count",
         "fraction": prefix,
@@ -411,7 +411,9 @@ def _named(prefix: str, share: dict) -> dict:
     return {names[key]: value for key, value in share.items() if key in names}
 
 
-def _frame(records: list[dict], columns: list[str], integers: tuple[str, ...]) -> pd.DataFrame:
+def _frame(
+    records: list[dict[str, Any]], columns: list[str], integers: tuple[str, ...]
+) -> pd.DataFrame:
     """Frame with nullable integers, so that a missing count is not a float."""
     import pandas as pd
 

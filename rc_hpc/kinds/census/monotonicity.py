@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from rc_hpc.kinds.common.subsets import Subsets
 
 
-def nested(masks) -> np.ndarray:
+def nested(masks: np.ndarray) -> np.ndarray:
     """Which subsets lie within which.
 
     (K, K) bool, true where the cameras of row i are some, not all, of those of column j.
@@ -25,13 +25,14 @@ def nested(masks) -> np.ndarray:
         Bit masks of the cameras.
     """
     masks = np.asarray(masks, np.int64)
-    return ((masks[:, None] & ~masks[None]) == 0) & (masks[:, None] != masks[None])
+    within = (masks[:, None] & ~masks[None]) == 0
+    return np.asarray(within & (masks[:, None] != masks[None]))
 
 
-def adjacent(masks) -> np.ndarray:
+def adjacent(masks: np.ndarray) -> np.ndarray:
     """The same where exactly one camera is added."""
     sizes = np.array([int(mask).bit_count() for mask in masks])
-    return nested(masks) & (sizes[None] - sizes[:, None] == 1)
+    return np.asarray(nested(masks) & (sizes[None] - sizes[:, None] == 1))
 
 
 @dataclass(frozen=True)
@@ -47,8 +48,8 @@ class Losses:
     """
 
     lost: np.ndarray
-    structures: np.ndarray
-    structures_adjacent: np.ndarray
+    structures: np.int64
+    structures_adjacent: np.int64
 
     def __add__(self, other: Losses) -> Losses:
         return Losses(
@@ -56,7 +57,7 @@ class Losses:
         )
 
 
-def count_losses(correct, masks) -> Losses:
+def count_losses(correct: np.ndarray, masks: np.ndarray) -> Losses:
     """Losses of a block of structures.
 
     Parameters
@@ -66,12 +67,15 @@ def count_losses(correct, masks) -> Losses:
     masks : (K,) int
     """
     right = np.asarray(correct, dtype=np.float32)  # counts are exact up to 2^24 rows of a block
+
+    def losing(pairs: np.ndarray) -> np.int64:
+        lost = ((right @ pairs.astype(np.float32)) > 0) & (right == 0)
+        return np.int64(np.count_nonzero(lost.any(axis=1)))
+
     return Losses(
         np.rint(right.T @ (1.0 - right)).astype(np.int64),
-        *(
-            np.count_nonzero((((right @ pairs.astype(np.float32)) > 0) & (right == 0)).any(axis=1))
-            for pairs in (nested(masks), adjacent(masks))
-        ),
+        losing(nested(masks)),
+        losing(adjacent(masks)),
     )
 
 
@@ -106,7 +110,7 @@ def by_size(sets: dict[str, Tally], subsets: Subsets) -> pd.DataFrame:
     )
 
 
-def violations(sets: dict[str, tuple[Tally, Losses]], masks) -> pd.DataFrame:
+def violations(sets: dict[str, tuple[Tally, Losses]], masks: np.ndarray) -> pd.DataFrame:
     """One row per set of structures and kind of pair: how often more cameras give less.
 
     A pair of subsets is nested where one has all cameras of the other and more. `losses`
@@ -148,7 +152,7 @@ def violations(sets: dict[str, tuple[Tally, Losses]], masks) -> pd.DataFrame:
     return pd.DataFrame.from_records(records, columns=columns)
 
 
-def falling(sets: dict[str, Tally], subsets: Subsets, masks) -> pd.DataFrame:
+def falling(sets: dict[str, Tally], subsets: Subsets, masks: np.ndarray) -> pd.DataFrame:
     """One row per nested pair of subsets over which R1 falls, with both counts."""
     import pandas as pd
 

@@ -40,7 +40,7 @@ class CensusOptions(Options):
         Options of the packed input.
     """
 
-    protocol: dict = common.protocol()
+    protocol: dict[str, Any] = common.protocol()
     subsets: tuple[tuple[int, ...], ...] = common.subsets("all")
     delta: float = opt(
         constants.DELTA,
@@ -79,7 +79,7 @@ class CensusOptions(Options):
     tiling: str | None = common.tiling()
     pack: PackOptions = PackOptions()
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         super().__post_init__()
         common.horizon(self.delta_max, (self.delta,), constants.DELTA_MAX)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import TYPE_CHECKING
 
 from rc_hpc.kinds.census import frames, monotonicity, phantom_deltas
 from rc_hpc.kinds.census.counts import CensusCounts
@@ -10,8 +11,11 @@ from rc_hpc.kinds.census.options import CensusOptions
 from rc_hpc.kinds.common.tables import Maker, conditions_of, make, status_maker
 from rc_hpc.report.tables import Table
 
+if TYPE_CHECKING:
+    import pandas as pd
 
-def _reference(counts: CensusCounts):
+
+def _reference(counts: CensusCounts) -> pd.DataFrame:
     delta = counts.options["delta"]
     reading = "R1" if delta == counts.options["pack"]["tau"] else f"R1^{delta}"
     quarantined = counts.n_quarantined + counts.n_dropped
@@ -21,14 +25,14 @@ def _reference(counts: CensusCounts):
     )
 
 
-def _violations(counts: CensusCounts):
+def _violations(counts: CensusCounts) -> pd.DataFrame:
     sets, losses = counts.sets(), counts.losses()
     return monotonicity.violations(
         {name: (sets[name], losses[name]) for name in sets}, counts.masks
     )
 
 
-def _deltas(counts: CensusCounts):
+def _deltas(counts: CensusCounts) -> pd.DataFrame:
     horizon = counts.options["delta_max"]
     return phantom_deltas.by_delta(counts.phantom_deltas(), counts.subsets, horizon)
 

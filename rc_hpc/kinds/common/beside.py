@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from rc_hpc.core.options import Options
     from rc_hpc.store.parts import PartStore
     from rc_hpc.store.rows import Resolve
 
@@ -27,7 +26,7 @@ class Beside:
     def __init__(self, output: Path):
         self.output = output
 
-    def check(self, options: Options, *, replace: bool) -> None:
+    def check(self, options: Any, *, replace: bool) -> None:
         """Refuse, before any work, what cannot or must not be written.
 
         Parameters
@@ -57,7 +56,7 @@ class Beside:
     def still_there(self) -> None:
         """Check what belongs to a finished output."""
 
-    def attributes(self, store: PartStore) -> dict:
+    def attributes(self, store: PartStore) -> dict[str, Any]:
         """Root attributes of the merged file, from its parts."""
         return {}
 

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from rc_hpc.geometry import conditioning
 from rc_hpc.geometry.protocol import Protocol
 
 
-def protocol_statics(protocols: list[Protocol]) -> dict:
+def protocol_statics(protocols: list[Protocol]) -> dict[str, Any]:
     """Cameras of each protocol.
 
     Views beyond a protocol's own are empty, NaN where there are numbers.

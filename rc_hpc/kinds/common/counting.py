@@ -41,8 +41,8 @@ class Counts:
         By status, in the order of the codes: rows, and the id and message of the first.
     """
 
-    options: dict
-    attrs: dict
+    options: dict[str, Any]
+    attrs: dict[str, Any]
     status: ByStatus
 
     @property
@@ -55,17 +55,20 @@ class Counts:
         """Structures that were not computed because they are quarantined."""
         return self.status.get(Status.quarantined.name, (0,))[0]
 
-    def by_policy(self, kept, quarantined) -> dict:
+    def by_policy(self, kept: Any, quarantined: Any) -> dict[str, Any]:
         """Results of both sets of structures as the file's quarantine policy wants them."""
         return sets_of(self.options, kept, quarantined, self.n_quarantined)
 
     @property
     def n_quarantined(self) -> int:
         """Computed structures with a quarantine bit."""
-        return int(self.quarantined.n)
+        own: Any = self  # each kind has a tally `quarantined`
+        return int(own.quarantined.n)
 
 
-def sets_of(options: Mapping[str, Any], kept, quarantined, n_quarantined: int) -> dict:
+def sets_of(
+    options: Mapping[str, Any], kept: Any, quarantined: Any, n_quarantined: int
+) -> dict[str, Any]:
     """What was counted without and with quarantine bits, by sets of structures.
 
     The first is the headline; `mark` gives both, unless they are equal.
@@ -167,7 +170,7 @@ class RowFile:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(self, *_) -> None:
+    def __exit__(self, *_: object) -> None:
         self.h5.close()
 
     def dataset(self, name: str) -> h5py.Dataset:
@@ -232,10 +235,10 @@ class RowFile:
         for code, first, count in zip(*each, strict=True):
             name, row = Status(code).name, start + int(first)
             if name not in self._status:
-                example = (layout.read_rows(self._about[text], row) for text in ("id", "message"))
-                self._status[name] = (0, *example)
+                id_, message = (layout.read_rows(self._about[t], row) for t in ("id", "message"))
+                self._status[name] = (0, str(id_), str(message))
             rows, *example = self._status[name]
-            self._status[name] = (rows + int(count), *example)
+            self._status[name] = (rows + int(count), example[0], example[1])
 
 
 def chosen(rows: Columns, own: np.ndarray) -> Columns:

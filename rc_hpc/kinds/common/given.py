@@ -12,7 +12,7 @@ from rc_hpc.symmetry.guard import NULL_RECORDER
 from rc_hpc.symmetry.recorder import FlightRecorder, NullRecorder
 
 #: One structure to the values of its columns by path, and of its child tables by table and column.
-Compute = Callable[[PackedCell], tuple[dict, dict[str, dict]]]
+Compute = Callable[[PackedCell], tuple[dict[str, Any], dict[str, dict[str, Any]]]]
 
 
 @dataclass(frozen=True)

@@ -94,24 +94,28 @@ def max_candidates() -> Any:
     )
 
 
-def identity_of(cameras: Protocol) -> dict:
+def identity_of(cameras: Protocol) -> dict[str, Any]:
     """A protocol as it is recorded."""
     return {"name": cameras.name, **cameras.identity()}
 
 
 def protocol_of(identity: Mapping[str, Any]) -> Protocol:
     """The protocol that options hold as `identity_of`."""
-    return resolve("rc_hpc.geometry.protocol:Protocol").from_identity(identity["name"], identity)
+    cameras: Protocol = resolve("rc_hpc.geometry.protocol:Protocol").from_identity(
+        identity["name"], identity
+    )
+    return cameras
 
 
 def load(asked: Any, tiled: Any = None) -> Protocol:
     """The protocol that was asked for: by name, file, or itself; `tiled` overrides its tiling."""
     cells = resolve("rc_hpc.geometry.protocol:parse_tiling")(tiled) if tiled else None
+    cameras: Protocol = asked
     if isinstance(asked, str | Path):
-        return resolve("rc_hpc.geometry.protocol:load_protocol")(str(asked), cells)
-    if isinstance(asked, Mapping):
-        asked = protocol_of(asked)
-    return dataclasses.replace(asked, tiling=cells) if cells else asked
+        cameras = resolve("rc_hpc.geometry.protocol:load_protocol")(str(asked), cells)
+    elif isinstance(asked, Mapping):
+        cameras = protocol_of(asked)
+    return dataclasses.replace(cameras, tiling=cells) if cells else cameras
 
 
 def tiled_protocol(text: Any, what: str) -> Protocol:
@@ -128,7 +132,7 @@ def tiled_protocol(text: Any, what: str) -> Protocol:
     return dataclasses.replace(loaded, name=f"{loaded.name}@{shown_tiling(loaded.tiling)}")
 
 
-def shown_tiling(cells) -> str:
+def shown_tiling(cells: Any) -> str:
     """``2x2x1``."""
     return "x".join(map(str, cells))
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from rc_hpc.core.constants import SWEEP
@@ -11,7 +13,7 @@ from rc_hpc.kinds.common.options import protocol_of
 from rc_hpc.symmetry.labels import BRAVAIS_LATTICES, POINT_GROUPS
 
 
-def vocabulary() -> dict:
+def vocabulary() -> dict[str, Any]:
     """Static datasets that decode the stored label codes."""
     return {
         "vocabulary/bravais": (
@@ -35,7 +37,7 @@ def vocabulary() -> dict:
     }
 
 
-def protocol_datasets(protocol: Protocol) -> dict:
+def protocol_datasets(protocol: Protocol) -> dict[str, Any]:
     """Static datasets that say which cameras a file is about."""
     found = {
         "protocol/view": (protocol.views, "1", "Name of each camera.", ("view",)),
@@ -77,12 +79,12 @@ def protocol_datasets(protocol: Protocol) -> dict:
     return found
 
 
-def subset_dims(options) -> dict[str, int]:
+def subset_dims(options: Any) -> dict[str, int]:
     """Lengths of the dimensions that every result over view subsets has."""
     return {"setting": len(SWEEP), "subset": len(options.subsets)}
 
 
-def subset_statics(options) -> dict:
+def subset_statics(options: Any) -> dict[str, Any]:
     """Datasets of a file over view subsets that belong to no structure."""
     protocol, subsets = protocol_of(options.protocol), options.subsets
     kappas = protocol.kappas()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -39,7 +40,7 @@ def read_design(path: str | Path, block_bytes: int = BLOCK_BYTES) -> DesignFile:
         with a side that has none.
     """
     columns = {name: f"design/{name}" for name in ("split", *DESIGN_COLUMNS)}
-    blocks: dict[str, list] = {"training": [], "held_out": []}
+    blocks: dict[str, list[Any]] = {"training": [], "held_out": []}
     n_searched = 0
     with RowFile(path, "design", columns, "largest_error", "sigma") as file:
         for block in file.blocks(block_bytes, lambda rows: rows["split"] != Side.unused):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from math import comb
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -55,11 +55,11 @@ class Design:
     training: dict[str, np.ndarray]
     held_out: dict[str, np.ndarray]
 
-    def curve(self, side: dict, p: int) -> np.ndarray:
+    def curve(self, side: dict[str, Any], p: int) -> np.ndarray:
         """R1 of a protocol by sigma, (D,): mean over structures and seeds."""
-        return side["correct"][:, p].mean(axis=(0, 2))
+        return np.asarray(side["correct"][:, p].mean(axis=(0, 2)))
 
-    def tolerance(self, side: dict, p: int) -> float:
+    def tolerance(self, side: dict[str, Any], p: int) -> float:
         """Noise tolerance of a protocol: R1, the mean over all sigmas but 0."""
         return float(self.curve(side, p)[self.sigmas > 0].mean())
 

@@ -1,4 +1,4 @@
-"""What is designed before any structure is computed: the split, and the search on one side of it."""
+"""What is designed before any structure is computed: the split, and the search on one side."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def plan(packed: Path, options: DesignOptions) -> tuple[DesignOptions, dict[str,
             LARGEST,
             options.seed,
         )
-        cells = [reader.cell(row) for row in np.flatnonzero(codes == Side.searched)]
+        cells = [reader.cell(row) for row in np.flatnonzero(codes == Side.searched).tolist()]
     log.info(
         "design: %d structures held out, %d choose, %d of these are searched",
         (codes == Side.held_out).sum(),

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from functools import reduce
 from operator import add
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -71,7 +72,7 @@ def count_frontier(path: str | Path, block_bytes: int = BLOCK_BYTES) -> Frontier
     columns |= {name: f"frontier/{name}" for name in POINT_COLUMNS}
     static = (*STATIC, *_AXES)
     with RowFile(path, "frontier", columns, "point_error", "delta", static) as file:
-        enumeration, merge, deltas, symprecs = map(file.static.get, _AXES)
+        enumeration, merge, deltas, symprecs = (file.static[name] for name in _AXES)
         subsets = subsets_of(file.static)
         readings = tuple(zip(enumeration, merge, strict=True))
         axes = Axes(readings, deltas, symprecs, subsets)
@@ -112,9 +113,11 @@ class _Curve:
     def __init__(self, full: int | None):
         self.full = full
         self.n, self.reach = 0, np.inf
-        self.blocks: list[tuple] = []
+        self.blocks: list[tuple[Any, ...]] = []
 
-    def add(self, owner, profile: dict, separation, reach) -> None:
+    def add(
+        self, owner: np.ndarray, profile: dict[str, Any], separation: np.ndarray, reach: Any
+    ) -> None:
         """Add structures; `owner` counts among them."""
         chosen = (profile["subset"] == self.full) & (profile["kind"] == ProfileKind.acceptance)
         self.blocks.append(
@@ -136,6 +139,5 @@ class _Curve:
 
     def steps(self) -> tuple[np.ndarray, np.ndarray]:
         """See `certified_steps`; complete up to the least reach of all structures."""
-        return certified_steps(
-            *(np.concatenate(values) for values in zip(*self.blocks, strict=True)), self.reach
-        )
+        structure, lower, upper, separation = map(np.concatenate, zip(*self.blocks, strict=True))
+        return certified_steps(structure, lower, upper, separation, self.reach)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, fields
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -65,7 +65,7 @@ class FrontierTally:
         Largest value, Å; NaN where there is none.
     """
 
-    n: np.ndarray
+    n: np.int64
     correct: np.ndarray
     more: np.ndarray
     fewer: np.ndarray
@@ -119,7 +119,9 @@ def tally_frontier(
     )
 
 
-def _inside(profile: dict, chosen: np.ndarray, deltas: np.ndarray, n_subsets: int) -> np.ndarray:
+def _inside(
+    profile: dict[str, Any], chosen: np.ndarray, deltas: np.ndarray, n_subsets: int
+) -> np.ndarray:
     """Intervals that hold each delta, (D, K).
 
     Those of one structure and subset are disjoint, so these are structures.
@@ -136,7 +138,11 @@ def _inside(profile: dict, chosen: np.ndarray, deltas: np.ndarray, n_subsets: in
 
 
 def certified_steps(
-    structure, lower, upper, separation, horizon: float
+    structure: np.ndarray,
+    lower: np.ndarray,
+    upper: np.ndarray,
+    separation: np.ndarray,
+    horizon: float,
 ) -> tuple[np.ndarray, np.ndarray]:
     """How many structures are certified as a function of delta, exactly.
 
@@ -300,7 +306,7 @@ def steps(curves: dict[str, tuple[np.ndarray, np.ndarray]], sizes: dict[str, int
 _SHARE = ("R1_count", "n", "R1", "R1_low95", "R1_high95")
 
 
-def _share(prefix: str, count: int, n: int, n_subsets: int) -> dict:
+def _share(prefix: str, count: int, n: int, n_subsets: int) -> dict[str, Any]:
     low, high = wilson(count, n) if n_subsets == 1 else (np.nan, np.nan)
     cells = n * n_subsets
     return {

@@ -35,7 +35,7 @@ class FrontierOptions(Options):
         Of ENUMERATIONS and of MERGE_RULES; each of the one goes with each of the other.
     """
 
-    protocol: dict = common.protocol()
+    protocol: dict[str, Any] = common.protocol()
     subsets: tuple[tuple[int, ...], ...] = common.subsets("full")
     deltas: tuple[float, ...] = opt(
         asked=constants.FRONTIER_DELTAS,
@@ -83,7 +83,7 @@ class FrontierOptions(Options):
     tiling: str | None = common.tiling()
     pack: PackOptions = PackOptions()
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         super().__post_init__()
         common.horizon(self.delta_max, self.deltas, constants.DELTA_MAX)
 

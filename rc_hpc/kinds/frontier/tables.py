@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import TYPE_CHECKING
 
 from rc_hpc.kinds.common.tables import Maker, conditions_of, make, status_maker
 from rc_hpc.kinds.frontier import frames
@@ -10,8 +11,11 @@ from rc_hpc.kinds.frontier.counts import FrontierCounts
 from rc_hpc.kinds.frontier.options import FrontierOptions
 from rc_hpc.report.tables import Table
 
+if TYPE_CHECKING:
+    import pandas as pd
 
-def _steps(counts: FrontierCounts):
+
+def _steps(counts: FrontierCounts) -> pd.DataFrame:
     structures = {name: int(tally.n) for name, tally in counts.sets().items()}
     return frames.steps(counts.curves, structures)
 

@@ -54,7 +54,7 @@ def count_noise(path: str | Path, block_bytes: int = BLOCK_BYTES) -> NoiseCounts
     columns |= {name: f"noise/{name}" for name in NOISE_COLUMNS}
     with RowFile(path, "noise", columns, "median_error", "sigma", _AXES) as file:
         protocols = tuple(map(protocol_of, file.options["protocols"]))
-        rule, estimator, sigma, seed, delta, gain = map(file.static.get, _AXES)
+        rule, estimator, sigma, seed, delta, gain = (file.static[name] for name in _AXES)
         readings = tuple(zip(rule, estimator, strict=True))
         axes = Axes(protocols, readings, sigma, len(seed), delta, gain)
         tilings = np.array([math.prod(protocol.tiling) for protocol in protocols])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -34,11 +34,12 @@ def noise(given: Given) -> Figure:
     for ax in list(axes.flat)[len(readings) :]:
         ax.remove()
     for ax, (rule, estimator) in zip(axes.flat, readings, strict=False):
-        arms = (
+        curves, ends = (
             table[(table["rule"] == rule) & (table["estimator"] == estimator)]
             for table in (frame, crossings)
         )
-        _curves(ax, *arms, protocols, [entry for entry in given.recorded if entry["rule"] == rule])
+        recorded = [entry for entry in given.recorded if entry["rule"] == rule]
+        _curves(ax, curves, ends, protocols, recorded)
         ax.set_title(f"{rule}, {estimator}")
         ax.set_xlabel("sigma of a screen coordinate (Å)")
         ax.legend(
@@ -61,7 +62,7 @@ def _curves(
     frame: pd.DataFrame,
     crossings: pd.DataFrame,
     protocols: list[str],
-    recorded: list[dict],
+    recorded: list[dict[str, Any]],
 ) -> None:
     ax.axhline(LEVEL, **style.GUIDE)
     for number, protocol in enumerate(protocols):

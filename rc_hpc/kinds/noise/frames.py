@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from itertools import combinations
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -63,7 +63,7 @@ class Axes:
     deltas: np.ndarray
     gains: np.ndarray
 
-    def arms(self) -> list[tuple[int, int, dict]]:
+    def arms(self) -> list[tuple[int, int, dict[str, Any]]]:
         """Protocol and reading of every arm, with the cells that name it in a table."""
         return [
             (p, r, {"protocol": protocol.name, "rule": rule, "estimator": estimator})
@@ -103,7 +103,7 @@ class NoiseTally:
         By the names of `BUDGETS`, Å.
     """
 
-    n: np.ndarray
+    n: np.int64
     correct: np.ndarray
     majority: np.ndarray
     only: np.ndarray
@@ -394,7 +394,7 @@ def budgets(sets: dict[str, NoiseTally], axes: Axes) -> pd.DataFrame:
     records = []
     for name, t in sets.items():
         for p, r, arm in axes.arms():
-            found = {}
+            found: dict[str, float] = {}
             for budget in BUDGETS:
                 values = t.budgets[budget][:, p, r]
                 found |= {
@@ -441,7 +441,7 @@ def aligned(sets: dict[str, NoiseTally], axes: Axes) -> pd.DataFrame:
 _ARM = ("protocol", "rule", "estimator")
 
 
-def _share(count, n) -> float:
+def _share(count: Any, n: Any) -> float:
     return float(count) / float(n) if n else np.nan
 
 

@@ -50,7 +50,7 @@ class NoiseOptions(Options):
         See `CensusOptions`.
     """
 
-    protocols: tuple[dict, ...] = common.protocols(
+    protocols: tuple[dict[str, Any], ...] = common.protocols(
         "frozen,off-axis",
         "protocols",
         "cameras: frozen, off-axis or TOML files; @2 or @2x2x1 repeats the conventional cell",
@@ -108,7 +108,7 @@ class NoiseOptions(Options):
     pack: PackOptions = PackOptions()
     ids: tuple[str, ...] = derived((), recorded=False)
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         super().__post_init__()
         common.different_names("--protocols", self.protocols)
 

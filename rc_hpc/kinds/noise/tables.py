@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Any
 
 from rc_hpc.kinds.common.tables import Maker, conditions_of, make, status_maker
 from rc_hpc.kinds.noise import frames
@@ -73,7 +74,7 @@ def tables(counts: NoiseCounts, names: Iterable[str]) -> list[Table]:
     return make(TABLES, conditions, counts, names)
 
 
-def _reading(options: dict) -> list[str]:
+def _reading(options: dict[str, Any]) -> list[str]:
     """Where the errors come from, and how labels are found."""
     record = "record" in options["rules"]
     others = any(rule != "record" for rule in options["rules"])

@@ -53,7 +53,7 @@ def count_occlusion(path: str | Path, block_bytes: int = BLOCK_BYTES) -> Occlusi
     columns = {name: f"{group}/{name}" for group, names in COLUMNS.items() for name in names}
     static = (*STATIC, *_AXES)
     with RowFile(path, "occlusion", columns, "point_error", "condition", static) as file:
-        verification, enumeration, merge, condition, removed = map(file.static.get, _AXES)
+        verification, enumeration, merge, condition, removed = (file.static[name] for name in _AXES)
         axes = OcclusionAxes(
             tuple(zip(verification, enumeration, merge, strict=True)),
             tuple(condition),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -79,7 +79,7 @@ def occlusion(given: Given) -> Figure:
     return made
 
 
-def _bars(ax: Axes, shown: pd.DataFrame, rules: list[str], recorded: list[dict]) -> None:
+def _bars(ax: Axes, shown: pd.DataFrame, rules: list[str], recorded: list[dict[str, Any]]) -> None:
     conditions = list(dict.fromkeys(shown["condition"]))
     width = 0.8 / len(rules)
     for number, rule in enumerate(rules):

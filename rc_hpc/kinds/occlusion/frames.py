@@ -67,7 +67,7 @@ class OcclusionTally:
         Atoms that all views show, fewer than two, none.
     """
 
-    n: np.ndarray
+    n: np.int64
     atoms: np.ndarray
     correct: np.ndarray
     exact: np.ndarray

@@ -49,7 +49,7 @@ class OcclusionOptions(Options):
         Disc radius in units of the covalent radius.
     """
 
-    protocol: dict = common.protocol()
+    protocol: dict[str, Any] = common.protocol()
     subsets: tuple[tuple[int, ...], ...] = common.subsets("full")
     conditions: tuple[str, ...] = opt(
         CONDITIONS,
@@ -109,7 +109,7 @@ class OcclusionOptions(Options):
     tiling: str | None = common.tiling()
     pack: PackOptions = PackOptions()
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         super().__post_init__()
         for name in self.verifications:
             if name not in _NAMED and shown_needed(name) is None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Any
 
 from rc_hpc.kinds.common.beside import Beside
 from rc_hpc.store.content import input_hash
@@ -15,13 +16,14 @@ class Origins(Beside):
 
     resolve = staticmethod(resolve_duplicates)
 
-    def attributes(self, store: PartStore) -> dict:
+    def attributes(self, store: PartStore) -> dict[str, Any]:
         """Hash of the ids and the bytes that they were read from."""
         return {"input_hash": input_hash(_origins(store))}
 
 
 def _origins(store: PartStore) -> Iterable[tuple[str, str]]:
-    rows = set()  # by place in the stream as well: a row done twice is one row
+    # By place in the stream as well: a row done twice is one row.
+    rows: set[tuple[str, str, int]] = set()
     for part in store.good:
         ids, hashes, places = store.columns(
             part, "structures/id", "structures/sha256", "structures/duplicate"

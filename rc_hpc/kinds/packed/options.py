@@ -48,7 +48,7 @@ class PackOptions(Options):
     max_atoms: int = opt(constants.MAX_ATOMS, "refuse larger cells", metavar="N", check=at_least(1))
     min_distance: float = derived(constants.MIN_DISTANCE)
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         super().__post_init__()
         for name in ("cell_symprec", "min_distance"):
             positive(name, getattr(self, name))

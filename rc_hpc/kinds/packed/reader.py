@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from functools import cached_property
 from pathlib import Path
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
 
@@ -33,7 +33,7 @@ class PackedReader:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(self, *_) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     def close(self) -> None:
@@ -41,12 +41,12 @@ class PackedReader:
         self._h5.close()
 
     def __len__(self) -> int:
-        return dataset_of(self._h5, self.path, "structures/id").shape[0]
+        return len(dataset_of(self._h5, self.path, "structures/id"))
 
     @cached_property
     def ids(self) -> list[str]:
         """All ids, in row order."""
-        return self.read("structures/id").tolist()
+        return list(map(str, self.read("structures/id")))
 
     def read(self, name: str, start: int = 0, stop: int | None = None) -> np.ndarray:
         """Rows `start` to `stop` of one dataset."""
@@ -105,7 +105,7 @@ class PackedReader:
 def packed_cell(batch: Batch, row: int, atoms: Batch) -> PackedCell:
     """A row of a batch, with its atoms, as the oracle takes it."""
 
-    def value(name):
+    def value(name: str) -> Any:
         return batch[f"structures/{name}"][row]
 
     return PackedCell(

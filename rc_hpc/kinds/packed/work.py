@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from rc_hpc.core.constants import SWEEP
 from rc_hpc.kinds.common.statics import vocabulary
 from rc_hpc.kinds.packed.options import PackOptions
@@ -15,11 +17,11 @@ def dims(_options: PackOptions) -> dict[str, int]:
     return {"setting": len(SWEEP)}
 
 
-def statics(_options: PackOptions) -> dict:
+def statics(_options: PackOptions) -> dict[str, Any]:
     """Datasets that belong to no structure."""
     return vocabulary()
 
 
-def facts(_options: PackOptions) -> tuple[dict, float]:
+def facts(_options: PackOptions) -> tuple[dict[str, Any], float]:
     """What a dry run tells, and seconds for a structure."""
     return {}, PACKING_S
