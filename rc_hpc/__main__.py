@@ -90,7 +90,7 @@ def _about(argv: list[str]) -> Exit:
     options = p.read(argv).make(AboutOptions)
     if options.print_completion:
         tree = {name: (line(name), parsers(name)) for name in COMMANDS}
-        print(resolve("rc_hpc.engine.completion:script")(options.print_completion, tree))
+        print(resolve("rc_hpc.engine.completion:script")(options.print_completion, p, tree))
     else:
         p.print_help()
     return Exit.CLEAN

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 from collections.abc import Iterable, Mapping
 from pathlib import Path
+from typing import Any
 
 import shtab
 
@@ -16,17 +17,19 @@ Told = tuple[str, Mapping[str, Parser]]
 _FOLDERS = ("DIR",)
 
 
-def script(shell: str, commands: Mapping[str, Told]) -> str:
+def script(shell: str, own: Parser, commands: Mapping[str, Told]) -> str:
     """The completion script.
 
     Parameters
     ----------
     shell
         One of ``bash``, ``zsh``, ``tcsh``.
+    own
+        Parser of ``rc-hpc`` without a command.
     commands
         By name.
     """
-    root = argparse.ArgumentParser("rc-hpc")
+    root = argparse.ArgumentParser("rc-hpc", parents=[own], add_help=False)
     names = root.add_subparsers(parser_class=argparse.ArgumentParser)
     for name, (line, parsers) in commands.items():
         words = [word for word in parsers if word]
@@ -39,8 +42,11 @@ def script(shell: str, commands: Mapping[str, Told]) -> str:
     return shtab.complete(root, shell)
 
 
-def _add(names, name: str, line: str, parser: Parser) -> argparse.ArgumentParser:
-    return names.add_parser(name, help=_plain(line), parents=[parser], add_help=False)
+def _add(names: Any, name: str, line: str, parser: Parser) -> argparse.ArgumentParser:
+    added: argparse.ArgumentParser = names.add_parser(
+        name, help=_plain(line), parents=[parser], add_help=False
+    )
+    return added
 
 
 def _plain(line: str) -> str:
@@ -62,7 +68,7 @@ def _completed(parser: argparse.ArgumentParser, words: Iterable[str]) -> None:
         first = first and not positional
 
 
-def _words_or_files(words: Iterable[str]) -> dict:
+def _words_or_files(words: Iterable[str]) -> dict[str, Any]:
     name = "_rc_hpc_" + "_or_".join(words)
     listed = " ".join(words)
     return {
