@@ -78,7 +78,9 @@ def test_there_are_ties_and_pictures_without():
     assert free
     np.testing.assert_array_equal(fast.draw(scene, free[0]), ase.draw(scene, free[0]))
     scene = crystal_scene(*rock_salt(), radii_factor=1.2)
-    assert len(tied_pairs(scene, project(scene, FROZEN.rotations[2])))
+    ties = tied_pairs(scene, project(scene, FROZEN.rotations[2]))
+    hidden = np.flatnonzero(scene.segments.hidden) + len(scene.discs.radii)
+    assert len(ties) and len(hidden) and not np.isin(ties, hidden).any()
 
 
 @pytest.mark.parametrize("size", [57, 116, 300])
