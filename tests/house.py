@@ -66,9 +66,9 @@ def _arrows_of(module: str) -> Iterator[Arrow]:
         if name.split(".")[0] == "rc_hpc":
             how = "types" if node in for_types else "import"
             yield Arrow(module, _module_of(name), node.lineno, how)
-    for node, name in lazy_names(module):
+    for line, name in lazy_names(module):
         if name.startswith("rc_hpc."):
-            yield Arrow(module, name.partition(":")[0], node.lineno, "lazy")
+            yield Arrow(module, name.partition(":")[0], line, "lazy")
 
 
 def imports(within: ast.AST) -> Iterator[tuple[ast.stmt, str]]:
@@ -88,12 +88,11 @@ def _module_of(name: str) -> str:
     return name if name in modules() else name.rpartition(".")[0]
 
 
-def lazy_names(module: str) -> Iterator[tuple[ast.Constant, str]]:
-    """Texts of a module that name an object for `resolve`."""
+def lazy_names(module: str) -> Iterator[tuple[int, str]]:
+    """Texts of a module that name an object for `resolve`, each with its line."""
     for node in ast.walk(tree(module)):
-        text = node.value if isinstance(node, ast.Constant) else None
-        if isinstance(text, str) and LAZY.fullmatch(text):
-            yield node, text
+        if isinstance(node, ast.Constant) and LAZY.fullmatch(str(node.value)):
+            yield node.lineno, str(node.value)
 
 
 def functions(module: str) -> Iterator[ast.FunctionDef | ast.AsyncFunctionDef]:

@@ -6,6 +6,7 @@ import json
 import math
 import re
 from pathlib import Path
+from typing import Any
 
 from rc_hpc.core.errors import RcError, fault_of
 
@@ -42,14 +43,15 @@ def read_extractions(path: str | Path) -> dict[str, list[tuple[str, float, float
     return lists
 
 
-def _atom(path, id_: str, atom) -> tuple[str, float, float, float]:
+def _atom(path: str | Path, id_: str, atom: Any) -> tuple[str, float, float, float]:
     if (
         isinstance(atom, list)
         and len(atom) == 4
         and isinstance(atom[0], str)
         and all(type(x) in (int, float) and math.isfinite(x) for x in atom[1:])
     ):
-        return atom[0], *map(float, atom[1:])
+        symbol, x, y, z = atom
+        return symbol, float(x), float(y), float(z)
     raise RcError(f"{path}: {id_}: {atom!r} is no atom; write [symbol, x, y, z]")
 
 
@@ -64,16 +66,16 @@ def atom_lines(text: str) -> list[tuple[str, float, float, float]]:
     """
     from ase.data import atomic_numbers
 
-    atoms = []
+    atoms: list[tuple[str, float, float, float]] = []
     for line in text.splitlines():
         parts = re.sub(r"[,;|()\[\]*`:=]", " ", _MARKS.sub("", line)).split()
         symbol = re.sub(r"[\d_]+$", "", parts[0]) if parts else ""
         if len(parts) < 4 or symbol not in atomic_numbers or symbol == "X":
             continue
         try:
-            numbers = [float(part) for part in parts[1:4]]
+            x, y, z = (float(part) for part in parts[1:4])
         except ValueError:
             continue
-        if all(map(math.isfinite, numbers)):
-            atoms.append((symbol, *numbers))
+        if all(map(math.isfinite, (x, y, z))):
+            atoms.append((symbol, x, y, z))
     return atoms

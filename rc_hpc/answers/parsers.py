@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
+from functools import partial
 
 #: Names of the readings of `Words`; the first is the default, the second is for parity with the
 #: released study.
@@ -63,7 +64,8 @@ class Words:
 
     def _affirmed(self, line: str) -> str | None:
         line = self._denied.sub(" ", line)
-        leading = self._name.match(line, _LEAD.match(line).end())
+        lead = _LEAD.match(line)
+        leading = self._name.match(line, lead.end() if lead else 0)
         if leading is None or self._hedge.match(line, leading.end()):
             return self._only(line)
         return self._by_word[leading.group(1).lower()]
@@ -77,10 +79,12 @@ def readers(labels: Sequence[str]) -> dict[str, Callable[[str, Sequence[str]], s
     """Both readings of labels that stand for themselves, by the names in `PARSERS`."""
     words = Words(labels)
     by_text = (words.answer_line, words.last_mention)
-    return {
-        name: (lambda text, _choices, read=read: read(text))
-        for name, read in zip(PARSERS, by_text, strict=True)
-    }
+    return {name: partial(_alone, read) for name, read in zip(PARSERS, by_text, strict=True)}
+
+
+def _alone(read: Callable[[str], str | None], text: str, _choices: Sequence[str]) -> str | None:
+    """A reading that does not depend on choices."""
+    return read(text)
 
 
 def _word(label: str) -> str:

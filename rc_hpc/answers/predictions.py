@@ -13,6 +13,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable
 from pathlib import Path
+from typing import Any
 
 from rc_hpc.answers.arms import (
     CELLS,
@@ -177,7 +178,7 @@ def _check_task(source, said, task: Task) -> None:
 
 
 def _row_out(p: Prediction) -> dict:
-    row = {"material_id": p.material_id, "truth": p.truth, "pred": p.pred}
+    row: dict[str, Any] = {"material_id": p.material_id, "truth": p.truth, "pred": p.pred}
     if p.votes is not None:
         row["votes"] = dict(p.votes)
     if p.n_atoms_emitted is not None:

@@ -118,9 +118,10 @@ class Arm:
 
     def predictions(self, parser: str, details: Mapping | None = None) -> PredictionFile:
         """The arm in the schema of the prediction files, marked unscored where its gates fail."""
-        predictions = []
+        predictions, counted = [], []
         for row in self.rows:
             votes = count_votes([sample.readings[parser] for sample in row.samples])
+            counted.append(votes)
             predictions.append(
                 Prediction(row.id, row.truth, winner(votes, self.task.ties[0]), votes)
             )
@@ -142,10 +143,13 @@ class Arm:
             "parser": parser,
             "ties": self.task.ties[0],
             "outcomes": {outcome.name: self.count(outcome) for outcome in Outcome},
-            "unparsed_samples": answered - sum(sum(p.votes.values()) for p in predictions),
+            "unparsed_samples": answered - sum(sum(votes.values()) for votes in counted),
             "lost_samples": file.losses.lost_samples,
-            "tied_structures": sum(len(leaders(p.votes)) > 1 for p in predictions),
-            "expected_correct": sum(score(p.votes, p.truth, "expected") for p in predictions),
+            "tied_structures": sum(len(leaders(votes)) > 1 for votes in counted),
+            "expected_correct": sum(
+                score(votes, p.truth, "expected")
+                for votes, p in zip(counted, predictions, strict=True)
+            ),
             "parsers_agree": [alike, answered],
             "why_unscored": reason,
         }
@@ -233,7 +237,7 @@ def _rows(tables: dict[str, dict[str, np.ndarray]], arm: int, k: int, task: Task
             choices=choices[row],
         )
     return tuple(
-        Row(id_, task.label(truth), tuple(read[row, sample] for sample in range(k)))
+        Row(id_, task.labels[truth - 1], tuple(read[row, sample] for sample in range(k)))
         for row, (id_, truth) in enumerate(
             zip(structures["id"], structures["truth"].tolist(), strict=True)
         )

@@ -7,10 +7,11 @@ multiple-choice question.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import IntEnum
 from functools import cached_property
+from typing import Any
 
 from rc_hpc.answers.parsers import readers
 from rc_hpc.answers.votes import GATES, TIE_RULES, Gates
@@ -91,13 +92,13 @@ class Task:
     def codes(self) -> type[IntEnum]:
         """The labels as stored: 0 is none, then their order."""
         names = ("none", *self.labels)
-        return IntEnum(self.axis.capitalize(), {name: code for code, name in enumerate(names)})
+        return _enum(self.axis.capitalize(), names)
 
     @cached_property
     def arm_codes(self) -> type[IntEnum]:
         """The arms as stored."""
         names = (name.replace("-", "_") for name in self.arms)
-        return IntEnum("Arm", {name: code for code, name in enumerate(names)})
+        return _enum("Arm", names)
 
     def code(self, label: str | None) -> int:
         """A label as stored."""
@@ -122,6 +123,13 @@ class Task:
     def readings(self, reply: str, choices: Sequence[str] = ()) -> dict[str, str | None]:
         """The same by every parser."""
         return {name: self.read(reply, name, choices) for name in self.parsers}
+
+
+def _enum(name: str, names: Iterable[str]) -> type[IntEnum]:
+    """An enum of these names, in their order from 0."""
+    make: Any = IntEnum
+    enum: type[IntEnum] = make(name, {one: code for code, one in enumerate(names)})
+    return enum
 
 
 #: What the released study asks.

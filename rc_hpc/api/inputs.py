@@ -75,7 +75,7 @@ def many_items(structures: StructuresLike) -> Iterator[Item]:
         return
     if not isinstance(structures, Iterable):
         raise _no_structure(structures)
-    listed = list(structures)
+    listed: list[Any] = list(structures)
     if all(map(_is_path, listed)):
         yield from iter_items([os.fspath(path) for path in listed])
         return

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterator
 from html import escape
 from typing import TYPE_CHECKING, NamedTuple
@@ -161,8 +160,6 @@ class Ceiling:
         subset
             Whose phantoms are marked; by default the smallest of those that have most.
         """
-        if "IPython" in sys.modules:
-            import matplotlib.pyplot  # noqa: F401 - tells a notebook how to show figures
         counts = self.subsets["n_phantoms"]
         chosen = str(counts.idxmax()) if subset is None else subset
         return draw_views(
@@ -257,10 +254,11 @@ class Ceilings:
         StructureError
             It was refused; says why.
         """
-        rows = np.flatnonzero(self._computed.rows.batch["structures/id"] == id_)
-        if not len(rows):
+        batch = self._computed.rows.batch
+        owner = (batch["structures/id"] == id_) & (batch["structures/duplicate"] == 0)
+        if not owner.any():
             raise KeyError(id_)
-        return ceiling_of(self._computed, int(rows[0]))
+        return ceiling_of(self._computed, int(owner.argmax()))
 
     def __iter__(self) -> Iterator[str]:
         return iter(self.structures.index)

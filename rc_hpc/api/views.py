@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import io
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -21,6 +23,8 @@ COLUMNS = 5
 MOST_SUBSETS = 64
 #: Heights of a row of views, of the bars, and of a camera's line below them, in.
 VIEWS_IN, BARS_IN, ROW_IN = 1.7, 1.2, 0.16
+#: Resolution at which a notebook shows it.
+SHOWN_DPI = 120
 #: Disc radius in covalent radii.
 RADII = 0.5
 _PHANTOM: dict[str, Any] = {
@@ -68,7 +72,15 @@ def draw_views(
         if several:
             _all_subsets(parts[-1], protocol, subsets, subset)
         figure.suptitle(f"{len(phantoms)} phantoms (×) on {subset}", fontsize="medium")
+    # A notebook shows figures by itself only where pyplot is in use.
+    figure._repr_png_ = partial(_png, figure)  # type: ignore[attr-defined]
     return figure
+
+
+def _png(figure: Figure) -> bytes:
+    sink = io.BytesIO()
+    figure.savefig(sink, format="png", dpi=SHOWN_DPI)
+    return sink.getvalue()
 
 
 def _view(

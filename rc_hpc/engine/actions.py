@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from rc_hpc.core.door import Parser, Talk, setup_logging
 from rc_hpc.core.errors import Exit, RcError, UsageError
@@ -60,9 +62,12 @@ def run_action(command: str, argv: list[str]) -> int:
     action, *rest = argv
     asked = parser(command, action).read(rest)
     setup_logging(asked.make(Talk))
-    return {"status": _status, "merge": _merge, "validate": _validate}[action](
-        command, asked.make(_options(action))
-    )
+    actions: dict[str, Callable[[str, Any], int]] = {
+        "status": _status,
+        "merge": _merge,
+        "validate": _validate,
+    }
+    return actions[action](command, asked.make(_options(action)))
 
 
 def _options(action: str) -> type[ActionOptions]:

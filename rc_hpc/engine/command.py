@@ -7,13 +7,13 @@ import functools
 import sys
 import time
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from rc_hpc.core.door import Asked, Talk, setup_logging
 from rc_hpc.core.errors import Exit, Status, UsageError
 from rc_hpc.core.kind import Kind
-from rc_hpc.core.options import Options
 from rc_hpc.engine.listing import Listing
 from rc_hpc.engine.options import HDF5, PackedSourceOptions, RunOptions, SourceOptions, check_names
 from rc_hpc.engine.packing import run_packing
@@ -42,7 +42,8 @@ def run(kind: Kind, asked: Asked) -> int:
     talk = asked.make(Talk)
     setup_logging(talk, launcher_rank())
     sources = SourceOptions if kind is PACKED else PackedSourceOptions
-    options, how, source = asked.make(kind.load("options")), *_asked_of_run(asked, sources, talk)
+    options = asked.make(kind.load("options"))
+    how, source = _asked_of_run(asked, sources, talk)
     check_names(how, source)
     rank = launcher_rank()
     with RunState(how.state, kind.command, how.output, how.shard, rank=rank) as state:
@@ -54,7 +55,7 @@ def run(kind: Kind, asked: Asked) -> int:
             return command.pack() if kind is PACKED else command.compute()
 
 
-def _asked_of_run(asked: Asked, sources: type[SourceOptions], talk: Talk):
+def _asked_of_run(asked: Asked, sources: type[SourceOptions], talk: Talk) -> tuple[RunOptions, Any]:
     how, source = asked.make(RunOptions), asked.make(sources)
     if talk.quiet and how.progress == "auto":
         how = dataclasses.replace(how, progress="none")
@@ -66,9 +67,9 @@ class _Command:
         self,
         comm: Comm,
         kind: Kind,
-        options: Options,
+        options: Any,
         how: RunOptions,
-        source: SourceOptions,
+        source: Any,
         talk: Talk,
         stop: StopSignal,
         state: RunState,

@@ -9,11 +9,11 @@ from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from rc_hpc.core.kind import Kind
-from rc_hpc.core.options import Options
 from rc_hpc.core.text import storable
 from rc_hpc.engine.packing import pack_item, packed_children
 from rc_hpc.engine.rows import compute_row, joined, same_pack
@@ -74,7 +74,7 @@ def read_packed(path: Path, options: PackOptions) -> Rows:
         return Rows(*reader.rows(0, len(reader), ("atoms",)))
 
 
-def compute(kind: Kind, options: Options, packed: Rows) -> Rows:
+def compute(kind: Kind, options: Any, packed: Rows) -> Rows:
     """Compute packed structures as a kind does whose work needs no plan."""
     schema, lengths = kind.load("schema"), kind.load("dims")(options)
     work = kind.load("oracle")(options, Given())

@@ -70,7 +70,7 @@ def _pack_all(
     batches = np.arange(-(-count // BATCH_ROWS))
     if run.shard:
         batches = np.sort(shard_batches(np.ones(len(batches)), *run.shard))
-    total = int(sum(min(BATCH_ROWS, count - b * BATCH_ROWS) for b in batches))
+    total = sum(min(BATCH_ROWS, count - b * BATCH_ROWS) for b in batches.tolist())
     initial = 0 if run.shard else len(opened.completed)
     with opened.recorder(comm) as recorder:
         worker = _Worker(comm, listing, work.options, opened, recorder)
@@ -92,12 +92,15 @@ def _pack_all(
 class _Worker:
     """Does one batch of the stream; draws come in ascending order, so the stream is read once."""
 
+    queue: WorkQueue  # set before the first batch
+
     def __init__(
         self, comm: Comm, listing: Listing, options: PackOptions, opened: Opened, recorder
     ):
         self.rank, self.options, self.opened, self.recorder = comm.rank, options, opened, recorder
+        assert opened.store is not None, "what is finished is not opened for work"
+        self.store = opened.store
         self.stream, self.position = iter(listing), 0
-        self.queue: WorkQueue | None = None
 
     def __call__(self, number: int) -> tuple[int, int] | None:
         start = number * BATCH_ROWS
@@ -118,7 +121,7 @@ class _Worker:
                 return None
             atoms.append(self._pack(batch, row, item))
         if items:
-            self.opened.store.write(batch, packed_children(atoms), f"{self.rank}-{number}")
+            self.store.write(batch, packed_children(atoms), f"{self.rank}-{number}")
         return len(items), count_failures(batch)
 
     def _pack(self, batch: dict, row: int, item: Item):

@@ -112,6 +112,8 @@ def same_pack(reader: PackedReader, options: PackOptions) -> None:
 class _Worker:
     """Does one batch: a range of rows of the packed file, without those done before."""
 
+    queue: WorkQueue  # set before the first batch
+
     def __init__(
         self,
         comm: Comm,
@@ -125,8 +127,9 @@ class _Worker:
         self.rank, self.reader, self.compute, self.opened = comm.rank, reader, compute, opened
         self.done, self.bounds = done, bounds
         self.schema, self.dims = work.schema, work.dims
+        assert opened.store is not None, "what is finished is not opened for work"
+        self.store = opened.store
         self.drop = work.options.quarantine == "drop"
-        self.queue: WorkQueue | None = None
 
     def __call__(self, number: int) -> tuple[int, int] | None:
         start, stop = int(self.bounds[number]), int(self.bounds[number + 1])
@@ -145,7 +148,7 @@ class _Worker:
             atoms = {name: values[own] for name, values in all_atoms.items()}
             tables.append(self._row(batch, row, atoms))
         children = joined(self.schema, self.dims, tables)
-        self.opened.store.write(batch, children, f"{self.rank}-{number}")
+        self.store.write(batch, children, f"{self.rank}-{number}")
         return len(rows), count_failures(batch)
 
     def _row(self, batch: dict, row: int, atoms: dict) -> dict | None:

@@ -6,7 +6,7 @@ import logging
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
 
@@ -14,7 +14,6 @@ from rc_hpc.core.errors import RcError, Status, StructureError, UsageError
 from rc_hpc.core.files import disk_errors, parts_folder
 from rc_hpc.core.fingerprint import code_of
 from rc_hpc.core.kind import Kind
-from rc_hpc.core.options import Options
 from rc_hpc.engine.options import RunOptions
 from rc_hpc.kinds.common.beside import Beside
 from rc_hpc.parallel.launch import Comm
@@ -48,12 +47,12 @@ class Work:
     """
 
     kind: Kind
-    options: Options
+    options: Any
     run: RunOptions
     beside: Beside
 
     @classmethod
-    def of(cls, kind: Kind, options: Options, run: RunOptions) -> Self:
+    def of(cls, kind: Kind, options: Any, run: RunOptions) -> Self:
         """The work that these options make."""
         return cls(kind, options, run, (kind.load("beside") or Beside)(run.output))
 
@@ -173,7 +172,7 @@ def open_run(comm: Comm, work: Work, identity: dict) -> Opened:
     def store() -> PartStore:
         return PartStore(folder, work.schema, work.dims, identity, run.accept_code)
 
-    def prepare():
+    def prepare() -> tuple[Completed, set[str], set[str]] | None:
         nonlocal claim
         check_output(run.output, run.resume, run.overwrite, run.shard)
         merged = run.output.exists() and not begun(folder) and not run.overwrite
@@ -190,7 +189,8 @@ def open_run(comm: Comm, work: Work, identity: dict) -> Opened:
     earlier = on_root(comm, prepare)
     if earlier is None:
         return Opened(None, Completed([]).seal(), set(), set(), flights)
-    return Opened(store(), *earlier, flights, claim)
+    completed, crashed, lost = earlier
+    return Opened(store(), completed, crashed, lost, flights, claim)
 
 
 def _earlier(

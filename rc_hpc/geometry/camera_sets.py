@@ -1,4 +1,7 @@
-"""Sets of cameras, some of them kept: their geometric scores, and good ones found by coordinate exchange."""
+"""Sets of cameras, some of them kept.
+
+Their geometric scores, and good ones found by coordinate exchange.
+"""
 
 from __future__ import annotations
 
@@ -26,14 +29,19 @@ SAME_ANGLE = 5.0
 SCORES = {
     "cost": "What the search minimises: geometric_cost (1 + ambiguity + phantom_rate).",
     "geometric_cost": "gain^2 + 0.1 times the mean of kappa^2 over all camera pairs.",
-    "gain": "Largest standard deviation of the all-view least-squares position per sigma of a screen coordinate.",
+    "gain": "Largest standard deviation of the all-view least-squares position per sigma of "
+    "a screen coordinate.",
     "gain_one_lost": "The largest gain when one camera is lost; inf for two cameras.",
     "kappa_max": "Largest conditioning number kappa of a camera pair.",
     "kappa_mean": "Mean kappa over the camera pairs.",
-    "ambiguity": "Phantoms by acceptance per atom at delta 0.5 angstrom with all cameras: places where noise may put an atom.",
-    "phantom_rate": "Share of structures and view subsets (of two cameras or more) with a phantom by acceptance at the design's delta.",
-    "aligned_rate": "Share of structures and cameras with a lattice vector (coefficients up to 3) along the camera.",
-    "screen_length": "Shortest length of such a lattice vector on any screen, the median over the structures, angstrom.",
+    "ambiguity": "Phantoms by acceptance per atom at delta 0.5 angstrom with all cameras: "
+    "places where noise may put an atom.",
+    "phantom_rate": "Share of structures and view subsets (of two cameras or more) with a "
+    "phantom by acceptance at the design's delta.",
+    "aligned_rate": "Share of structures and cameras with a lattice vector (coefficients up "
+    "to 3) along the camera.",
+    "screen_length": "Shortest length of such a lattice vector on any screen, the median "
+    "over the structures, angstrom.",
 }
 
 
@@ -104,7 +112,8 @@ def geometric_cost(directions) -> np.ndarray:
     """Squared gain of all views plus 0.1 times the pairs' mean squared kappa, (...).
 
     The first is the largest variance of the least-squares position, the second that of a
-    position from two views, both per sigma^2 of a screen coordinate; infinite where a pair is parallel.
+    position from two views, both per sigma^2 of a screen coordinate; infinite where a pair is
+    parallel.
 
     Parameters
     ----------
@@ -123,7 +132,10 @@ def geometric_cost(directions) -> np.ndarray:
 
 
 def half_sphere(n: int) -> np.ndarray:
-    """Evenly spread view lines, (n, 3): a Fibonacci lattice on the upper half of the unit sphere."""
+    """Evenly spread view lines, (n, 3).
+
+    A Fibonacci lattice on the upper half of the unit sphere.
+    """
     z = (np.arange(n) + 0.5) / n
     turn = np.pi * (3.0 - np.sqrt(5.0)) * np.arange(n)
     across = np.sqrt(1.0 - z**2)
@@ -166,7 +178,10 @@ def moved(cameras: CameraSet, which: int, degrees: float, rng: np.random.Generat
 
 
 def upward(directions) -> np.ndarray:
-    """The same view lines seen from above: a camera and its opposite show mirror images, which tell the same."""
+    """The same view lines seen from above.
+
+    A camera and its opposite show mirror images, which tell the same.
+    """
     directions = np.array(directions, float)
     directions[directions[:, 2] < 0] *= -1.0
     return directions
@@ -199,9 +214,10 @@ def geometric_scores(protocol: Protocol) -> dict[str, float]:
 
 
 def screen_length(lattice, directions, reach: int = REACH) -> float:
-    """Smallest length that a lattice vector with coefficients up to `reach` has on any camera's screen, Å.
+    """Smallest length that a lattice vector has on any camera's screen, Å; coefficients to `reach`.
 
-    Atoms that differ by that vector are shown so close together; 0 for a camera along a lattice vector.
+    Atoms that differ by that vector are shown so close together; 0 for a camera along a lattice
+    vector.
     """
     every = np.array(list(itertools.product(range(-reach, reach + 1), repeat=3)))
     vectors = every[len(every) // 2 + 1 :] @ np.asarray(lattice, float)

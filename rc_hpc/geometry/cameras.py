@@ -33,7 +33,8 @@ def rotation_from_string(text: str) -> np.ndarray:
         match = _ITEM.fullmatch(item)
         if match is None:
             raise UsageError(
-                f"rotation string {text!r}: cannot read {item!r}; expected degrees and an axis, as in '-60x,-30y,-15z'"
+                f"rotation string {text!r}: cannot read {item!r}; expected degrees and an "
+                "axis, as in '-60x,-30y,-15z'"
             )
         angle = np.radians(float(match[1]))
         c, s = np.cos(angle), np.sin(angle)
@@ -82,7 +83,8 @@ def rotation_from_matrix(matrix) -> np.ndarray:
         raise UsageError("a camera matrix needs three rows of three finite numbers")
     if np.abs(rotation.T @ rotation - np.eye(3)).max() > 1e-8 or np.linalg.det(rotation) < 0:
         raise UsageError(
-            "a camera matrix must be a proper rotation: orthonormal columns (right, up, direction), determinant +1"
+            "a camera matrix must be a proper rotation: orthonormal columns (right, up, "
+            "direction), determinant +1"
         )
     if np.abs(rotation.T @ rotation - np.eye(3)).max() < 1e-15:
         return rotation
@@ -91,7 +93,11 @@ def rotation_from_matrix(matrix) -> np.ndarray:
 
 
 def pinhole_centre(rotation, distance=None, position=None) -> np.ndarray:
-    """Where a pinhole camera is, (3,) Å: `distance` from the origin along the view direction, or at `position`; NaN for an orthographic one."""
+    """Where a pinhole camera is, (3,) Å.
+
+    `distance` from the origin along the view direction, or at `position`; NaN for an orthographic
+    one.
+    """
     if position is not None:
         centre = np.asarray(position, float)
         if centre.shape != (3,) or not np.isfinite(centre).all():

@@ -53,8 +53,8 @@ rotation = "-90x,0y,0z"        # ASE rotation string, degrees
 name = "corner"
 direction = [1.0, 1.0, 1.0]    # towards the viewer
 up = [0.0, 0.0, 1.0]
-# distance = 100.0             # a pinhole camera this far from the origin of the cell's frame, in angstrom
-# position = [60.0, 60.0, 60.0]  # or one here; without direction, rotation or matrix it looks at the origin
+# distance = 100.0             # a pinhole camera this far from the cell's origin, in angstrom
+# position = [60.0, 60.0, 60.0]  # or one here; alone, it looks at the origin
 """
 
 
@@ -85,24 +85,29 @@ class Protocol:
     def __post_init__(self):
         if len(self.views) < 2:
             raise UsageError(
-                f"protocol {self.name!r} has {len(self.views)} camera(s); triangulation needs two or more"
+                f"protocol {self.name!r} has {len(self.views)} camera(s); triangulation "
+                "needs two or more"
             )
         if len(self.views) > MAX_VIEWS:
             raise UsageError(
-                f"protocol {self.name!r} has {len(self.views)} cameras; at most {MAX_VIEWS} are supported"
+                f"protocol {self.name!r} has {len(self.views)} cameras; at most {MAX_VIEWS} "
+                "are supported"
             )
         if len(set(self.views)) != len(self.views):
             raise UsageError(f"protocol {self.name!r}: camera names repeat; give each its own")
         for view in self.views:
             if not view or set(view) & set("+,| "):
                 raise UsageError(
-                    f"protocol {self.name!r}: camera name {view!r} must not be empty or hold '+', ',', '|' or spaces"
+                    f"protocol {self.name!r}: camera name {view!r} must not be empty or hold "
+                    "'+', ',', '|' or spaces"
                 )
         if not self.pairs():
             raise UsageError(
-                f"protocol {self.name!r}: all cameras look along one line, so no two rays meet; turn at least one of them"
+                f"protocol {self.name!r}: all cameras look along one line, so no two rays "
+                "meet; turn at least one of them"
                 if self.centres is None
-                else f"protocol {self.name!r}: no two cameras see from different places; move or turn one of them"
+                else f"protocol {self.name!r}: no two cameras see from different places; "
+                "move or turn one of them"
             )
 
     @property
@@ -121,7 +126,10 @@ class Protocol:
 
     @property
     def focal(self) -> np.ndarray:
-        """Distance at which the picture of a pinhole camera is to scale, (V,) Å: that of the origin; 1 where it has no use."""
+        """Distance at which a pinhole camera's picture is to scale, (V,) Å.
+
+        That of the origin; 1 where it has no use.
+        """
         if self.centres is None:
             return np.ones(len(self.views))
         return np.where(
@@ -132,7 +140,10 @@ class Protocol:
 
     @property
     def sight(self) -> np.ndarray:
-        """Directions from the origin of the cell's frame to the viewer, (V, 3): the view directions of orthographic cameras."""
+        """Directions from the origin of the cell's frame to the viewer, (V, 3).
+
+        Of orthographic cameras they are the view directions.
+        """
         if self.centres is None:
             return self.directions
         away = np.linalg.norm(self.centres, axis=1)
@@ -161,7 +172,10 @@ class Protocol:
         ]
 
     def kappas(self) -> dict[tuple[int, int], float]:
-        """kappa of every such pair; with pinhole cameras that of the rays to the origin, infinite where they are one line."""
+        """kappa of every such pair.
+
+        With pinhole cameras that of the rays to the origin, infinite where they are one line.
+        """
         d = self.sight
         return {(v, w): kappa(d[v], d[w]) for v, w in self.pairs()}
 
@@ -200,7 +214,8 @@ class Protocol:
         if self.pinhole.any():
             view = self.views[int(self.pinhole.argmax())]
             raise UsageError(
-                f"protocol {self.name!r}: camera {view!r} is a pinhole camera, and {what} take orthographic ones only: leave out its distance or position"
+                f"protocol {self.name!r}: camera {view!r} is a pinhole camera, and {what} "
+                "take orthographic ones only: leave out its distance or position"
             )
 
     def digest(self) -> str:
@@ -223,7 +238,8 @@ def load_protocol(name_or_file: str, tiling: tuple[int, int, int] | None = None)
     path = Path(name_or_file)
     if not path.is_file():
         raise UsageError(
-            f"no protocol {name_or_file!r}: built in are {', '.join(BUILT_IN)}; or name a TOML file of cameras, for example\n{EXAMPLE}"
+            f"no protocol {name_or_file!r}: built in are {', '.join(BUILT_IN)}; or name a "
+            f"TOML file of cameras, for example\n{EXAMPLE}"
         )
     try:
         data = tomllib.loads(path.read_text(encoding="utf-8"))
@@ -238,7 +254,8 @@ def _from_toml(data: dict, path: Path, tiling) -> Protocol:
     unknown = set(data) - {"name", "tiling", "camera"}
     if unknown:
         raise UsageError(
-            f"protocol file {path}: unknown key {sorted(unknown)[0]!r}; known are name, tiling and [[camera]]"
+            f"protocol file {path}: unknown key {sorted(unknown)[0]!r}; known are name, "
+            "tiling and [[camera]]"
         )
     cameras = data.get("camera", [])
     if not isinstance(cameras, list) or not all(isinstance(camera, dict) for camera in cameras):
@@ -258,7 +275,9 @@ def _from_toml(data: dict, path: Path, tiling) -> Protocol:
         }
         if extra:
             raise UsageError(
-                f"protocol file {path}: camera {number + 1} has an unknown key {sorted(extra)[0]!r}; known are name, rotation, direction, up, matrix, distance and position"
+                f"protocol file {path}: camera {number + 1} has an unknown key "
+                f"{sorted(extra)[0]!r}; known are name, rotation, direction, up, matrix, "
+                "distance and position"
             )
         aimed = not ways and "position" in camera
         if (
@@ -267,7 +286,8 @@ def _from_toml(data: dict, path: Path, tiling) -> Protocol:
             or ("up" in camera and "direction" not in camera and not aimed)
         ):
             raise UsageError(
-                f"protocol file {path}: camera {number + 1} needs exactly one of rotation, direction (with up) or matrix, and a name; "
+                f"protocol file {path}: camera {number + 1} needs exactly one of rotation, "
+                "direction (with up) or matrix, and a name; "
                 "a pinhole camera also distance or position (which alone looks at the origin)"
             )
         try:
@@ -286,13 +306,13 @@ def _from_toml(data: dict, path: Path, tiling) -> Protocol:
         rotations.append(rotation)
     if tiling is None:
         tiling = parse_tiling(data.get("tiling", 1))
-    centres = np.array(centres).reshape(-1, 3)
+    all_centres = np.array(centres).reshape(-1, 3)
     return Protocol(
         str(data.get("name", path.stem)),
         tuple(views),
         np.array(rotations).reshape(-1, 3, 3),
         tiling,
-        centres if np.isfinite(centres).any() else None,
+        all_centres if np.isfinite(all_centres).any() else None,
     )
 
 
@@ -314,7 +334,8 @@ def parse_tiling(value) -> tuple[int, int, int]:
         numbers *= 3
     if len(numbers) != 3 or min(numbers) < 1:
         raise UsageError(f"tiling {value!r}: expected N or N,N,N with positive integers")
-    return tuple(numbers)
+    a, b, c = numbers
+    return a, b, c
 
 
 def parse_subsets(text: str, views: tuple[str, ...]) -> tuple[tuple[int, ...], ...]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import threading
 import time
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
 
@@ -49,7 +49,8 @@ class _SharedCells:
     def __init__(self, comm: Comm):
         from mpi4py import MPI
 
-        self._mpi, self._comm = MPI, comm.mpi
+        self._mpi: Any = MPI
+        self._comm: Any = comm.mpi
         self._values = np.zeros(N_CELLS, np.int64)
         self._before = np.zeros(N_CELLS, np.int64)
         item = self._values.itemsize

@@ -6,6 +6,8 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+import numpy as np
+
 from rc_hpc.parallel.launch import Comm
 from rc_hpc.parallel.progress import Progress
 from rc_hpc.parallel.queue import WorkQueue
@@ -39,7 +41,7 @@ class Totals:
 def drive(
     comm: Comm,
     n_batches: int,
-    order: Sequence[int],
+    order: Sequence[int] | np.ndarray,
     process: Callable[[int], tuple[int, int] | None],
     progress: Progress,
     stop: StopSignal,

@@ -44,13 +44,13 @@ def make_batches(
     # Cost of all rows before row i.
     before = np.concatenate(([0.0], np.cumsum(costs)))
     limit = max_cost_share * before[-1]
-    bounds = [0]
-    while bounds[-1] < len(costs):
-        start = bounds[-1]
+    ends = [0]
+    while ends[-1] < len(costs):
+        start = ends[-1]
         room = min(limit, max(limit, before[-1] - before[start]) / TAPER)
         end = int(np.searchsorted(before, before[start] + room, side="right")) - 1
-        bounds.append(min(max(end, start + 1), start + max_rows, len(costs)))
-    bounds = np.array(bounds, np.int64)
+        ends.append(min(max(end, start + 1), start + max_rows, len(costs)))
+    bounds = np.array(ends, np.int64)
     return bounds, largest_first(batch_costs(costs, bounds))
 
 

@@ -82,8 +82,8 @@ def _first_node(environ: Mapping[str, str]) -> str:
     nodes = environ.get("SLURM_STEP_NODELIST", "")
     if environ.get("SLURM_STEP_NUM_NODES", "1") == "1" or not nodes:
         return "127.0.0.1"
-    found = re.match(r"([^,\[]*)(?:\[([^\],-]*)[^\]]*\]([^,\[]*))?", nodes)
-    return "".join(part or "" for part in found.groups())
+    first = re.match(r"([^,\[]*)(?:\[([^\],-]*)[^\]]*\]([^,\[]*))?", nodes)
+    return "".join(part or "" for part in first.groups()) if first else nodes
 
 
 def _port(environ: Mapping[str, str]) -> int:

@@ -11,7 +11,7 @@ import math
 import sys
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from rc_hpc.core.errors import RcError
 
@@ -54,7 +54,7 @@ def render(table: Table, style: str) -> str:
         cells = {
             _pipes(title): [_pipes(text) for text in column] for title, column in cells.items()
         }
-    layout = {}
+    layout: dict[str, list[Any]] = {}
     if len(table.frame):  # tabulate does not take these for a table without rows
         layout["colalign"] = ["right" if number else "left" for number in numeric]
         if style == "terminal":

@@ -90,11 +90,11 @@ def bootstrap_median(
     other; percentiles are interpolated linearly. This is the released protocol to the bit, which
     `scipy.stats.bootstrap` (percentile) only matches in distribution.
     """
-    values = np.asarray(values, float)
-    if not len(values):
+    sample = np.asarray(values, float)
+    if not len(sample):
         return Interval(np.nan, np.nan)
-    drawn = np.random.default_rng(seed).integers(0, len(values), (n_resamples, len(values)))
-    return Interval(*np.percentile(np.median(values[drawn], axis=1), [2.5, 97.5]).tolist())
+    drawn = np.random.default_rng(seed).integers(0, len(sample), (n_resamples, len(sample)))
+    return Interval(*np.percentile(np.median(sample[drawn], axis=1), [2.5, 97.5]).tolist())
 
 
 def order_statistic_interval(values: Sequence[float], first: int, last: int) -> Interval:
@@ -113,7 +113,7 @@ def order_statistic_interval(values: Sequence[float], first: int, last: int) -> 
     return Interval(float(ordered[first - 1]), float(ordered[last - 1]), float(coverage))
 
 
-def spearman(x: Sequence[float], y: Sequence[float]) -> Association:
+def spearman(x: Sequence[float] | np.ndarray, y: Sequence[float] | np.ndarray) -> Association:
     """Spearman's rank correlation, average ranks, p from the t approximation."""
     from scipy.stats import ConstantInputWarning, spearmanr
 
@@ -143,12 +143,12 @@ def kruskal_wallis(values: Sequence[float], groups: Sequence) -> KruskalWallis:
     """Kruskal-Wallis test of `values` (n,) by the labels `groups` (n,)."""
     from scipy.stats import kruskal
 
-    values, groups = np.asarray(values, float), np.asarray(groups)
-    parts = [values[groups == name] for name in np.unique(groups)]
-    n, k = len(values), len(parts)
+    sample, names = np.asarray(values, float), np.asarray(groups)
+    parts = [sample[names == name] for name in np.unique(names)]
+    n, k = len(sample), len(parts)
     test = kruskal(*parts)
-    h, total = float(test.statistic), float(((values - values.mean()) ** 2).sum())
-    between = sum(len(part) * (part.mean() - values.mean()) ** 2 for part in parts)
+    h, total = float(test.statistic), float(((sample - sample.mean()) ** 2).sum())
+    between = sum(len(part) * (part.mean() - sample.mean()) ** 2 for part in parts)
     return KruskalWallis(
         h, k - 1, float(test.pvalue), float(between / total), (h - k + 1) / (n - k), h / (n - 1)
     )

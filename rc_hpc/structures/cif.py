@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 import re
+from typing import TypeVar
 
 from rc_hpc.core.errors import Status
 from rc_hpc.structures.checks import (
@@ -23,6 +24,7 @@ from rc_hpc.structures.checks import (
 from rc_hpc.structures.record import Item, Structure
 from rc_hpc.structures.scan import cif_blocks
 
+D = TypeVar("D")
 AXES = ("x", "y", "z")
 #: Site names for which pymatgen places no atom, or fewer than the name holds.
 GROUPS = re.compile(r"wat|oh|o-h|no3", re.IGNORECASE)
@@ -150,7 +152,7 @@ def _column(block: dict, key: str) -> list[str]:
     return values if isinstance(values, list) else [values]
 
 
-def _cell_of(block: dict, key: str, row: int, default: str | None) -> str | None:
+def _cell_of(block: dict, key: str, row: int, default: D) -> str | D:
     values = _column(block, key)
     return values[row] if row < len(values) else default
 
@@ -209,7 +211,7 @@ def _check_symbol(item: Item, label: str, symbol: str | None) -> None:
         )
     if symbol is None:  # the element is read from the label, which may go on with any letters
         return
-    letters = re.match(r"[A-Za-z]*", symbol).group()
+    letters = re.sub(r"[^A-Za-z].*", "", symbol, flags=re.DOTALL)
     if letters.upper() not in WATER and not Element.is_valid_symbol(letters.title()):
         raise refuse(
             item,

@@ -16,7 +16,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import lru_cache
 from pathlib import Path
-from typing import BinaryIO
+from typing import IO, BinaryIO, cast
 
 
 def is_gzip(path: str) -> bool:
@@ -29,7 +29,7 @@ def opened(path: str) -> Iterator[BinaryIO]:
     """The file's content, uncompressed, as a binary stream; every fault is an OSError."""
     try:
         with gzip.open(path) if is_gzip(path) else open(path, "rb") as file:
-            yield file
+            yield cast(BinaryIO, file)
     except (EOFError, zlib.error) as error:
         raise OSError(f"{path}: broken gzip file ({error})") from error
 
@@ -72,7 +72,7 @@ def _unpacked(path: str, size: int, mtime_ns: int) -> mmap.mmap | bytes:
         return _map(copy)
 
 
-def _map(file: BinaryIO) -> mmap.mmap | bytes:
+def _map(file: BinaryIO | IO[bytes]) -> mmap.mmap | bytes:
     """The map outlives the file it is made from."""
     if not os.fstat(file.fileno()).st_size:
         return b""

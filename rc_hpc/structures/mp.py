@@ -160,10 +160,11 @@ def fetch(query: dict) -> tuple[list[dict], str]:
             "make the snapshot on a login node"
         ) from error
     entries = {str(document["material_id"]): _plain(document) for document in found}
-    missing = [id_ for id_ in ids or () if id_ not in entries]
+    wanted = ids or []
+    missing = [id_ for id_ in wanted if id_ not in entries]
     if missing:
         raise RcError(
-            f"mp: {len(missing)} of {len(ids)} ids are not in the database (version "
+            f"mp: {len(missing)} of {len(wanted)} ids are not in the database (version "
             f"{database}), the first {missing[0]}: it may have a new id"
         )
     if not entries:

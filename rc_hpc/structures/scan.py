@@ -123,7 +123,7 @@ def cif_blocks(data: bytes) -> list[tuple[int, int]]:
         elif not in_text and line.lstrip().startswith(b"data_"):
             starts.append(pos)
         pos += len(line)
-    spans = zip(starts, [*starts[1:], len(data)], strict=True)
+    spans = zip(starts, [*starts[1:], len(data)], strict=False)  # none, or one end each
     return [
         (a, a + len(data[a:b].rstrip()))
         for a, b in spans

@@ -167,7 +167,7 @@ def _walk(folder: str, above: tuple[str, ...] = ()) -> Iterator[str]:
 def _prototypes() -> Iterator[Item]:
     """The AFLOW prototypes in pymatgen's order; a repeated label gets ``#2``, ``#3``, ..."""
     path = _prototype_file()
-    seen = Counter()
+    seen: Counter[str] = Counter()
     buffer = mapped(path)
     for _, start, end in json_spans(buffer):
         label = json.loads(buffer[start:end])["tags"]["aflow"]
@@ -179,7 +179,7 @@ def _prototypes() -> Iterator[Item]:
 def _prototype_file() -> str:
     """Path of the collection, found without importing pymatgen (which takes a second)."""
     spec = util.find_spec("pymatgen")
-    for folder in spec.submodule_search_locations if spec else ():
+    for folder in (spec and spec.submodule_search_locations) or ():
         path = os.path.join(folder, "analysis", "prototypes", "aflow_prototypes.json.gz")
         if os.path.isfile(path):
             return path

@@ -149,8 +149,8 @@ def test_only_heavy_packages_are_imported_within_functions():
 
 def test_dotted_names_lead_somewhere_and_stand_where_they_may():
     for module in house.modules():
-        for node, name in house.lazy_names(module):
-            where = f"{module}:{node.lineno} {name}"
+        for line, name in house.lazy_names(module):
+            where = f"{module}:{line} {name}"
             assert house.room(module) == "commands" or module in LAZY_PLACES, where
             target, _, attribute = name.partition(":")
             if name.startswith("rc_hpc.") or importlib.util.find_spec(target.split(".")[0]):

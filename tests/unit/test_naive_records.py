@@ -327,7 +327,7 @@ def test_dominance_keeps_exactly_the_phantoms_of_the_census(cell, eval_ids, expe
         assert wrong == record.get(title(subset), 0)
 
 
-RULES = [
+RULES: list = [
     (f"{delta}|{pairs}", naive.phantoms_by_acceptance, float(delta), {"anchor": pairs == "anchor"})
     for delta in ("1e-09", "1e-06", "0.0001", "0.001", "0.01")
     for pairs in ("allpairs", "anchor")

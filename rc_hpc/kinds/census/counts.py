@@ -76,10 +76,6 @@ class CensusCounts(Counts):
     kept_deltas: np.ndarray
     quarantined_deltas: np.ndarray
 
-    def sets(self) -> dict[str, Tally]:
-        """Tallies by the name of their set of structures; the first is the headline."""
-        return self.by_policy(self.kept, self.quarantined)
-
     def losses(self) -> dict[str, Losses]:
         """Losses of the same sets."""
         return self.by_policy(self.kept_losses, self.quarantined_losses)

@@ -55,6 +55,11 @@ class Counts:
         """Structures that were not computed because they are quarantined."""
         return self.status.get(Status.quarantined.name, (0,))[0]
 
+    def sets(self) -> dict[str, Any]:
+        """Tallies by the name of their set of structures; the first is the headline."""
+        own: Any = self  # with a tally `kept` and one `quarantined`
+        return self.by_policy(own.kept, own.quarantined)
+
     def by_policy(self, kept: Any, quarantined: Any) -> dict[str, Any]:
         """Results of both sets of structures as the file's quarantine policy wants them."""
         return sets_of(self.options, kept, quarantined, self.n_quarantined)
@@ -62,7 +67,7 @@ class Counts:
     @property
     def n_quarantined(self) -> int:
         """Computed structures with a quarantine bit."""
-        own: Any = self  # each kind has a tally `quarantined`
+        own: Any = self
         return int(own.quarantined.n)
 
 

@@ -55,10 +55,6 @@ class FrontierCounts(Counts):
     quarantined: FrontierTally
     curves: dict[str, tuple[np.ndarray, np.ndarray]]
 
-    def sets(self) -> dict[str, FrontierTally]:
-        """Tallies by the name of their set of structures; the first is the headline."""
-        return self.by_policy(self.kept, self.quarantined)
-
 
 def count_frontier(path: str | Path, block_bytes: int = BLOCK_BYTES) -> FrontierCounts:
     """Count a frontier file.

@@ -37,10 +37,6 @@ class NoiseCounts(Counts):
     kept: NoiseTally
     quarantined: NoiseTally
 
-    def sets(self) -> dict[str, NoiseTally]:
-        """Tallies by the name of their set of structures; the first is the headline."""
-        return self.by_policy(self.kept, self.quarantined)
-
 
 def count_noise(path: str | Path, block_bytes: int = BLOCK_BYTES) -> NoiseCounts:
     """Count a noise file.

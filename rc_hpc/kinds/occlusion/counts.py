@@ -37,10 +37,6 @@ class OcclusionCounts(Counts):
     kept: OcclusionTally
     quarantined: OcclusionTally
 
-    def sets(self) -> dict[str, OcclusionTally]:
-        """Tallies by the name of their set of structures; the first is the headline."""
-        return self.by_policy(self.kept, self.quarantined)
-
 
 def count_occlusion(path: str | Path, block_bytes: int = BLOCK_BYTES) -> OcclusionCounts:
     """Count an occlusion file.

@@ -58,10 +58,6 @@ class DistanceCounts(Counts):
     kept: Tally
     quarantined: Tally
 
-    def sets(self) -> dict[str, Tally]:
-        """Tallies by the name of their set of structures; the first is the headline."""
-        return self.by_policy(self.kept, self.quarantined)
-
 
 def count(path: str | Path) -> DistanceCounts:
     """Count a distances file."""
