@@ -73,7 +73,7 @@ def draw_views(
             _all_subsets(parts[-1], protocol, subsets, subset)
         figure.suptitle(f"{len(phantoms)} phantoms (×) on {subset}", fontsize="medium")
     # A notebook shows figures by itself only where pyplot is in use.
-    figure._repr_png_ = partial(_png, figure)  # type: ignore[attr-defined]
+    figure._repr_png_ = partial(_png, figure)
     return figure
 
 

@@ -3,6 +3,7 @@
 import json
 import os
 import pickle
+import re
 import subprocess
 import sys
 import warnings
@@ -64,6 +65,14 @@ def test_three_lines():
     assert c.options.delta == 0.01 and c.options.to_dict()["merge"] == "dominance"
     assert set(c.phantoms["element"]) == {"Na", "Cl"}
     assert len(c.cell.numbers) == 8 and c.cell.lattice.shape == (3, 3)
+
+
+def test_the_readme_runs(capsys):
+    readme = (house.PACKAGE.parent / "README.md").read_text(encoding="utf-8")
+    section = readme.partition("## In a notebook")[2].partition("\n## ")[0]
+    (code,) = re.findall(r"```python\n(.*?)```", section, re.DOTALL)
+    exec(code, {"atoms": bulk("Al")})
+    assert capsys.readouterr().out.startswith("Al, Fm-3m (225), cubic: ")
 
 
 def test_every_kind_of_structure_gives_the_same(tmp_path):
@@ -161,6 +170,10 @@ def test_rows_that_share_an_id(files):
     for name in ("status", "duplicate", "sha256", "message"):
         assert own[name].tolist() == stored[name].values.tolist()
     assert own["status"].tolist() == ["ok", "duplicate_id", "duplicate_id"]
+    for first in (line, json.dumps(entry)):
+        (files / "twins.jsonl").write_text("\n".join([first, line, json.dumps(entry)]))
+        twins = rc_hpc.ceilings(files / "twins.jsonl", subsets="full")
+        assert twins[entry["material_id"]].formula == own["formula"].iloc[0]
 
 
 def test_ids_come_from_mappings_files_and_places(tmp_path):
@@ -330,6 +343,7 @@ def test_how_they_look(many):
     crosses = [line for line in figure.axes[0].lines if line.get_marker() == "x"]
     assert len(crosses[0].get_xdata()) == 4
     assert one.plot("axis_a+oblique2").get_suptitle() == "0 phantoms (×) on axis_a+oblique2"
+    assert figure._repr_png_().startswith(b"\x89PNG")
     again = pickle.loads(pickle.dumps(one))
     pd.testing.assert_frame_equal(again.subsets, one.subsets)
 
