@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from importlib import metadata
 from itertools import combinations
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -35,7 +36,7 @@ class Cell:
     numbers: np.ndarray
 
 
-def clocked(function: Callable[[], object]) -> tuple[list[float], object]:
+def clocked(function: Callable[[], Any]) -> tuple[list[float], Any]:
     """[process CPU seconds, wall seconds] of one call, and its result."""
     wall, cpu = time.perf_counter(), time.process_time()
     result = function()
@@ -149,7 +150,7 @@ def load_cells(
         wanted = evaluation_ids(shared)
         found = {item.id: item for item in items if item.id in set(wanted)}
         items = (found[id_] for id_ in wanted)
-    cells = []
+    cells: list[Cell] = []
     for number, item in enumerate(items):
         if limit is not None and len(cells) == limit:
             break

@@ -19,7 +19,9 @@ import subprocess
 import sys
 import tempfile
 import time
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 from bench.common import ROOT, clocked, evaluation_ids, load_cells, shared_folder
 
@@ -105,7 +107,7 @@ def true_cells(packed: Path) -> dict:
         frac = np.mod(children["atoms"]["position"][atoms] @ np.linalg.inv(lattice), 1.0)
         cell = (lattice, frac, children["atoms"]["number"][atoms])
         (one_cpu, one_wall), _ = clocked(
-            lambda cell=cell: spglib.get_symmetry_dataset(cell, TAU, ANGLE_TOLERANCE)
+            partial(spglib.get_symmetry_dataset, cell, TAU, ANGLE_TOLERANCE)
         )
         cpu, wall, calls = cpu + one_cpu, wall + one_wall, calls + 1
     return {"cpu_s": cpu, "wall_s": wall, "calls": calls}
@@ -144,7 +146,7 @@ def measure(rounds: int = 3, packed: Path | None = None, evaluation: bool = Fals
     try:
         name, packed, source, more = packed_file(packed, folder, evaluation)
         stages = folder / "stages.json"
-        results = {"set": name, "pack": None, "rounds": []}
+        results: dict[str, Any] = {"set": name, "pack": None, "rounds": []}
         if source:
             results["pack"] = run(command("pack", source, packed, stages, more)) | json.loads(
                 stages.read_text()

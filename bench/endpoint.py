@@ -1,9 +1,10 @@
 """Replies a second against an endpoint that bears a known number, and memory while they come in.
 
-The endpoint is the tests' stub in a process of its own: so many answers at once, each of a fixed latency, hence
-slots / latency replies a second at most. Every request carries five pictures. Rounds alternate between a bare aiohttp
-loop that keeps nothing and does nothing else, rc_hpc's client with its journal against an endpoint that lets excess
-requests wait, and the same against one that refuses them with 429. Resident memory is taken at every tenth.
+The endpoint is the tests' stub in a process of its own: so many answers at once, each of a fixed
+latency, hence slots / latency replies a second at most. Every request carries five pictures. Rounds
+alternate between a bare aiohttp loop that keeps nothing and does nothing else, rc_hpc's client with
+its journal against an endpoint that lets excess requests wait, and the same against one that
+refuses them with 429. Resident memory is taken at every tenth.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ import sys
 import tempfile
 import time
 from contextlib import contextmanager
+from functools import partial
 from hashlib import sha256
 from pathlib import Path
 
@@ -88,18 +90,9 @@ def measure(
                 with endpoint(folder, slots, latency_s, kind == "refuses") as url:
                     memory: list[float] = []
                     run = _bare if kind == "bare" else _own
-                    (cpu, wall), facts = clocked(
-                        lambda: asyncio.run(
-                            run(
-                                url,
-                                questions,
-                                replies,
-                                concurrency if kind != "bare" else slots,
-                                memory,
-                                folder,
-                            )
-                        )
-                    )
+                    at_once = slots if kind == "bare" else concurrency
+                    work = run(url, questions, replies, at_once, memory, folder)
+                    (cpu, wall), facts = clocked(partial(asyncio.run, work))
                 runs.append(
                     {
                         "kind": kind,
@@ -116,7 +109,7 @@ def measure(
 
 
 def _questions(folder: Path, n: int, picture_bytes: int) -> list:
-    from rc_hpc.vlm.questions import Question, PictureFile
+    from rc_hpc.vlm.questions import PictureFile, Question
 
     found = []
     for number in range(n):

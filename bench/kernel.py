@@ -8,6 +8,9 @@ next one: whatever else the machine does, it does to both.
 
 from __future__ import annotations
 
+from functools import partial
+from typing import Any
+
 from bench.common import Cell, all_subsets, clocked, load_cells, twin
 
 #: Name: delta and delta_max in Å, enumeration, merge rule, and the twin's delta it is compared at.
@@ -71,7 +74,7 @@ def measure(
         call_twin(cell, TWIN_DELTAS[0])
         for key in VARIANTS:
             call_kernel(cell, key)
-    rows = [
+    rows: list[dict[str, Any]] = [
         {
             "id": cell.id,
             "n_atoms": len(cell.numbers),
@@ -84,13 +87,9 @@ def measure(
     for _ in range(rounds):
         for cell, row in zip(cells, rows, strict=True):
             for delta in TWIN_DELTAS:
-                row["twin"][str(delta)].append(
-                    clocked(lambda cell=cell, delta=delta: call_twin(cell, delta))[0]
-                )
+                row["twin"][str(delta)].append(clocked(partial(call_twin, cell, delta))[0])
             for key in VARIANTS:
                 for _ in range(repeats):
-                    row["kernel"][key].append(
-                        clocked(lambda cell=cell, key=key: call_kernel(cell, key))[0]
-                    )
+                    row["kernel"][key].append(clocked(partial(call_kernel, cell, key))[0])
     compared = {key: str(delta) for key, (delta, *_) in VARIANTS.items()}
     return {"set": name, "subsets": len(subsets), "compared": compared, "structures": rows}

@@ -294,7 +294,7 @@ def frontier(record: dict) -> str:
 def noise(record: dict) -> str:
     """Share of each part of the noise sweep, by reading."""
     arms = list(record["rounds"][0])
-    times = {arm: defaultdict(list) for arm in arms}
+    times: dict[str, dict[str, list]] = {arm: defaultdict(list) for arm in arms}
     for one in record["rounds"]:
         for arm, run in one.items():
             for row in run["stages"]:

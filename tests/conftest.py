@@ -38,7 +38,8 @@ def pytest_collection_modifyitems(config, items):
         marks = {mark.name for mark in item.iter_markers()}
         if "slow" in marks and not config.getoption("--slow"):
             item.add_marker(skip)
-        if unit in item.path.parents and not marks & NOT_FAST:
+        light = not marks & NOT_FAST and "shared" not in item.fixturenames
+        if unit in item.path.parents and light:
             item.add_marker("fast")
         # One worker a file, for its fixtures; what starts ranks or a SLURM is not run beside
         # itself: ranks that wait take whole cores.

@@ -58,6 +58,11 @@ class Prediction:
         """Whether any sample could be read."""
         return self.pred is not None if self.votes is None else bool(self.votes)
 
+    @property
+    def counts(self) -> Mapping[str, int]:
+        """The votes; none where the file tells none."""
+        return self.votes or {}
+
 
 @dataclass(frozen=True)
 class PredictionFile:

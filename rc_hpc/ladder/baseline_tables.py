@@ -68,7 +68,7 @@ def _baselines(e: Evidence):
             }
         )
 
-    add("majority", "none", e.truths == baselines.majority(e.truths)[0])
+    add("majority", "none", np.asarray(e.truths == baselines.majority(e.truths)[0]))
     for cell in CELLS:
         for tie in ("hexagonal", "trigonal"):
             add(

@@ -8,7 +8,7 @@ it matters: the pictures show the conventional one.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 
@@ -101,7 +101,7 @@ def shape_free(columns: np.ndarray) -> np.ndarray:
 
 def forest(
     train: np.ndarray,
-    labels: Sequence[str],
+    labels: Sequence[str] | np.ndarray,
     evaluation: np.ndarray,
     n_trees: int = N_TREES,
     seed: int = FOREST_SEED,
@@ -127,7 +127,7 @@ def forest(
     return model.predict(evaluation)
 
 
-def majority(labels: Sequence[str]) -> tuple[str, int]:
+def majority(labels: Iterable[str]) -> tuple[str, int]:
     """The most frequent label and how often it occurs: what one fixed answer gets right."""
     return Counter(labels).most_common(1)[0]
 

@@ -91,18 +91,17 @@ class Evidence:
         if not models:
             raise Missing("needs a pixel and a coordinate file of one model")
         reasons = [self.unscored(r4[model]) or self.unscored(r3[model]) for model in models]
-        return Rungs(
-            tuple(models),
-            *(np.array([self._credit(files[m], reading) for m in models]) for files in (r4, r3)),
-            tuple(reasons),
+        pixels, coordinates = (
+            np.array([self._credit(files[m], reading) for m in models]) for files in (r4, r3)
         )
+        return Rungs(tuple(models), pixels, coordinates, tuple(reasons))
 
     def _credit(self, file: PredictionFile, reading: str | None = None) -> list:
         if reading in (None, self.task.ties[0]):
             return [p.correct for p in file.rows(self.ids)]
         if reading == PER_SAMPLE:
-            return [sample_accuracy(p.votes, p.truth, file.k) for p in file.rows(self.ids)]
-        return [score(p.votes, p.truth, reading) for p in file.rows(self.ids)]
+            return [sample_accuracy(p.counts, p.truth, file.k) for p in file.rows(self.ids)]
+        return [score(p.counts, p.truth, reading) for p in file.rows(self.ids)]
 
     def correct(self, files: Iterable[PredictionFile]) -> np.ndarray:
         """Correctness (m, n) of these files."""

@@ -126,7 +126,9 @@ def read_crystals(path: Path, ids: Sequence[str]) -> Crystals:
     return Crystals(Path(path), rows, columns)
 
 
-def read_ceiling(path: Path, ids: Sequence[str], truths: Sequence[str]) -> tuple[str, np.ndarray]:
+def read_ceiling(
+    path: Path, ids: Sequence[str], truths: Sequence[str] | np.ndarray
+) -> tuple[str, np.ndarray]:
     """Name of a census's ceiling and, for each of these structures, whether it is determined.
 
     Raises

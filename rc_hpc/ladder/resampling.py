@@ -57,7 +57,7 @@ class Pool:
     def reserved(self) -> frozenset[str]:
         """Elements of evaluation structures that no training structure holds."""
         evaluation, training = (
-            frozenset().union(*(self.elements[row] for row in np.flatnonzero(side)))
+            frozenset[str]().union(*(self.elements[row] for row in np.flatnonzero(side).tolist()))
             for side in (self.evaluation, ~self.evaluation)
         )
         return evaluation - training

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterable
+from pathlib import Path
 
 from rc_hpc.core.door import Talk
 from rc_hpc.core.errors import Exit, UsageError
@@ -34,7 +35,7 @@ def run(options: LadderOptions, talk: Talk) -> int:
     if options.output is None:
         show(tables, options.format)
     else:
-        _write(tables, options, talk)
+        _write(tables, options.output, options, talk)
     if options.figures is not None:
         tell(draw_ladder(evidence, tables, options.figures), talk.quiet)
     if not talk.quiet:
@@ -56,9 +57,9 @@ def make_tables(evidence: Evidence, names: Iterable[str]) -> tuple[list[Table], 
     return tables, missing
 
 
-def _write(tables: Iterable[Table], options: LadderOptions, talk: Talk) -> None:
+def _write(tables: Iterable[Table], folder: Path, options: LadderOptions, talk: Talk) -> None:
     source = {name: list(map(str, getattr(options, name))) for name in ("predictions", "census")}
     for table in tables:
-        path = write(table, options.output, options.format, source)
+        path = write(table, folder, options.format, source)
         if not talk.quiet:
             print(f"{path}: {table.caption}")

@@ -226,7 +226,7 @@ def _exchangeability(e: Evidence):
     if not files:
         raise Missing("needs files with votes")
     votes = [
-        np.array([[p.votes.get(label, 0) for label in e.task.labels] for p in file.rows(e.ids)])
+        np.array([[p.counts.get(label, 0) for label in e.task.labels] for p in file.rows(e.ids)])
         for file in files
     ]
     frame = contrasts.exchangeability([f"{file.kind} {file.model}" for file in files], votes)

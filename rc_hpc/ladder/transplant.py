@@ -61,7 +61,7 @@ def strict(emitted: Atoms, truth: Atoms, matching: str = "in-order") -> Match:
 
 def species_free(emitted: Atoms, truth: Atoms, matching: str = "in-order") -> Match:
     """Sites matched by any atom."""
-    return _score(_match(emitted, truth, np.True_, matching), emitted, truth)
+    return _score(_match(emitted, truth, np.array(True), matching), emitted, truth)
 
 
 def relabelled(emitted: Atoms, truth: Atoms, matching: str = "in-order") -> Match:

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
 
 def frame_of(
-    records: list[dict], columns: Sequence[str], integers: Sequence[str] = ()
+    records: Sequence[dict | tuple], columns: Sequence[str], integers: Sequence[str] = ()
 ) -> pd.DataFrame:
     """Frame of records with these columns.
 

@@ -97,7 +97,9 @@ def bootstrap_median(
     return Interval(*np.percentile(np.median(sample[drawn], axis=1), [2.5, 97.5]).tolist())
 
 
-def order_statistic_interval(values: Sequence[float], first: int, last: int) -> Interval:
+def order_statistic_interval(
+    values: Sequence[float] | np.ndarray, first: int, last: int
+) -> Interval:
     """The `first`-th and `last`-th smallest value as an interval of the median.
 
     Its coverage, the probability that a Binomial(n, 1/2) lies in [first, last - 1], holds for any
@@ -139,7 +141,9 @@ def chi2_p(statistic: float, df: int) -> float:
     return float(chi2.sf(statistic, df))
 
 
-def kruskal_wallis(values: Sequence[float], groups: Sequence) -> KruskalWallis:
+def kruskal_wallis(
+    values: Sequence[float] | np.ndarray, groups: Sequence | np.ndarray
+) -> KruskalWallis:
     """Kruskal-Wallis test of `values` (n,) by the labels `groups` (n,)."""
     from scipy.stats import kruskal
 
@@ -168,7 +172,7 @@ def benjamini_hochberg(p: Sequence[float]) -> np.ndarray:
     return false_discovery_control(np.asarray(p, float), method="bh")
 
 
-def pooled_spearman(correct: np.ndarray, x: Sequence[float]) -> Association:
+def pooled_spearman(correct: np.ndarray, x: Sequence[float] | np.ndarray) -> Association:
     """Spearman over all (model, structure) pairs.
 
     Parameters
@@ -186,7 +190,10 @@ def pooled_spearman(correct: np.ndarray, x: Sequence[float]) -> Association:
 
 
 def clustered_spearman(
-    correct: np.ndarray, x: Sequence[float], n_resamples: int = N_PERMUTATIONS, seed: int = SEED
+    correct: np.ndarray,
+    x: Sequence[float] | np.ndarray,
+    n_resamples: int = N_PERMUTATIONS,
+    seed: int = SEED,
 ) -> Association:
     """The same rho, tested by permuting whole structures with all models' answers to them.
 

@@ -31,7 +31,7 @@ class ArrayFile:
         self._scales = layout.Dimensions(h5)
 
     def add(
-        self, path: str, values: np.ndarray, unit: str, description: str, dims: tuple[str, ...] = ()
+        self, path: str, values: Any, unit: str, description: str, dims: tuple[str, ...] = ()
     ) -> None:
         """Write one dataset, compressed; text where the values are not numbers."""
         array = np.asarray(values)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import queue
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -56,7 +56,7 @@ def split_holdout(ids: Sequence[str], labels: np.ndarray, share: float, seed: in
     held = np.zeros(len(ids), bool)
     rng = np.random.default_rng([seed, 0])
     for label in np.unique(labels):
-        members = sorted(np.flatnonzero(labels == label), key=lambda row: ids[row])
+        members = sorted(np.flatnonzero(labels == label).tolist(), key=lambda row: ids[row])
         held[rng.permutation(members)[: round(share * len(members))]] = True
     return held
 
@@ -74,7 +74,7 @@ def epoch_batches(n: int, batch_size: int, seed: int, epoch: int) -> list[np.nda
 
 def prefetched(
     examples: Examples, batches: Sequence[np.ndarray]
-) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+) -> Generator[tuple[np.ndarray, np.ndarray]]:
     """`Examples.take` of each batch, prepared by a thread while the network computes."""
     ready: queue.Queue = queue.Queue(AHEAD)
     done = threading.Event()

@@ -10,6 +10,7 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import Any
 
 import numpy as np
 
@@ -49,8 +50,8 @@ class Control:
         Called with the steps done, and the epoch's line or an empty text.
     """
 
-    ranks: object
-    device: object
+    ranks: Any
+    device: Any
     save: Callable[[dict], None]
     save_every: int
     stopped: Callable[[], bool]
@@ -120,11 +121,13 @@ def logits_of(network, examples: Examples, recipe: Recipe, control: Control) -> 
             with _autocast(recipe, control.device):
                 parts.append(network(_input(pictures, control.device)).float().cpu().numpy())
     network.train()
-    whole = None
+    whole: np.ndarray | None = None
     for rank, part in enumerate(ranks.gather(np.concatenate(parts) if parts else None)):
         if part is not None:
-            whole = np.empty((len(examples), part.shape[1]), np.float32) if whole is None else whole
+            if whole is None:
+                whole = np.empty((len(examples), part.shape[1]), np.float32)
             whole[rank :: ranks.world] = part
+    assert whole is not None, "there are no pictures"
     return whole.reshape(len(examples.rows), examples.n_views, -1)
 
 

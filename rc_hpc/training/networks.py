@@ -9,6 +9,7 @@ import hashlib
 import urllib.error
 import warnings
 from pathlib import Path
+from typing import Any
 
 from rc_hpc.core.errors import RcError, UsageError, fault_of
 
@@ -133,7 +134,7 @@ def _timm(name: str, n_classes: int, size: int, weights: str):
             f"--model: timm has no {name!r}{'; near it are ' + near if near else ''}: "
             "timm.list_models() names all"
         )
-    more = {}
+    more: dict[str, Any] = {}
     if weights == "hub":
         more["pretrained"] = True
     elif weights != "random":

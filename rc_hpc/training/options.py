@@ -31,7 +31,7 @@ class TrainingOptions(Options):
         Steps between checkpoints beside those after each epoch; 0: none.
     """
 
-    pixels: Path | None = opt(
+    pixels: Path = opt(
         None,
         "pixel file written by python -m rc_hpc.pixels",
         parse=Path,
@@ -40,7 +40,7 @@ class TrainingOptions(Options):
         required=True,
         recorded=False,
     )
-    split: Path | None = opt(
+    split: Path = opt(
         None,
         "folder with train.jsonl and eval.jsonl: the released one, or of python -m rc_hpc.split",
         parse=Path,
@@ -180,7 +180,7 @@ class BuildOptions(Options):
         Replace the split in the folder.
     """
 
-    packed: Path | None = opt(
+    packed: Path = opt(
         None,
         "file written by python -m rc_hpc.pack",
         parse=Path,
@@ -192,7 +192,7 @@ class BuildOptions(Options):
     output: Path = opt(
         Path("split"), "folder to write", parse=Path, short="-o", metavar="DIR", recorded=False
     )
-    reserve: tuple[str, ...] | int | None = opt(
+    reserve: tuple[str, ...] | int = opt(
         None,
         "elements that only evaluation structures hold, or how many to draw",
         parse=elements_or_count,
@@ -239,7 +239,7 @@ class AuditOptions(Options):
         Files of structures that were used before.
     """
 
-    split: Path | None = opt(
+    split: Path = opt(
         None,
         "folder with train.jsonl and eval.jsonl",
         parse=Path,

@@ -147,14 +147,15 @@ def _make(options: PixelOptions, work: CodedWorkOptions, stop: StopSignal, state
 
 def _joined(manifests: Sequence[Manifest]) -> list[str]:
     """Ids of all structures with pictures, in the order of the manifests."""
-    first, seen = manifests[0], {}
+    first = manifests[0]
+    seen: dict[str, Path] = {}
     for manifest in manifests:
         if manifest.views != first.views:
             raise UsageError(
                 f"{manifest.path} shows {', '.join(manifest.views)}, {first.path} "
                 f"{', '.join(first.views)}: give manifests of one protocol"
             )
-        for row in np.flatnonzero(manifest.whole):
+        for row in np.flatnonzero(manifest.whole).tolist():
             id_ = manifest.ids[row]
             if seen.setdefault(id_, manifest.path) is not manifest.path:
                 raise UsageError(
@@ -200,7 +201,9 @@ def _write(
 def _decoded(manifests: Sequence[Manifest], options: PixelOptions) -> Iterator[np.ndarray]:
     """Pictures of each structure, (v, size, size, 3); a few structures ahead of their use."""
     rows = [
-        (one.paths(row), one.digests[row]) for one in manifests for row in np.flatnonzero(one.whole)
+        (one.paths(row), one.digests[row])
+        for one in manifests
+        for row in np.flatnonzero(one.whole).tolist()
     ]
     threads = options.threads or len(os.sched_getaffinity(0))
 
@@ -224,7 +227,7 @@ def _bytes(path: Path, digest: str) -> bytes:
         data = path.read_bytes()
     except OSError as error:
         raise RcError(
-            f"{path}: {os.strerror(error.errno)}: keep the pictures beside their manifest, "
+            f"{path}: {error.strerror}: keep the pictures beside their manifest, "
             "or render them again"
         ) from error
     if hashlib.sha256(data).hexdigest() != digest:

@@ -6,6 +6,7 @@ import os
 import time
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -41,7 +42,7 @@ class Surroundings:
     progress: str
     parts: Path
     ranks: Ranks
-    device: object
+    device: Any
     stop: StopSignal
     state: RunState
 

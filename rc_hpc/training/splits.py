@@ -101,7 +101,8 @@ def build(
     """
     sides: dict[bool, list[Candidate]] = {False: [], True: []}
     wanted, limits = set(reserved), {False: caps.train, True: caps.evaluation}
-    taken, by_formula = Counter(), Counter()
+    taken: Counter[tuple[bool, str]] = Counter()
+    by_formula: Counter[str] = Counter()
     for candidate in sorted(
         candidates, key=lambda c: (CRYSTAL_SYSTEMS.index(c.system), rank(seed, c.id))
     ):

@@ -32,9 +32,10 @@ def build(options: BuildOptions) -> tuple[list[Table], Leakage]:
             f"{folder} holds a split: --overwrite replaces it, -o names another folder"
         )
     candidates = _candidates(packed, options.max_atoms, options.quarantined)
-    reserved = options.reserve
-    if isinstance(reserved, int):
-        reserved = splits.draw_reserved(candidates, reserved, options.seed)
+    asked = options.reserve
+    reserved: Sequence[str] = (
+        splits.draw_reserved(candidates, asked, options.seed) if isinstance(asked, int) else asked
+    )
     known = {c.id: c.formula for c in candidates}
     prior_ids, prior_formulas = read_prior(options.prior, known)
     train, evaluation = splits.build(

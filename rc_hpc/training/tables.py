@@ -151,7 +151,7 @@ def confusion(done: Done) -> Table:
 def _confusion(done: Done, rule: str) -> np.ndarray:
     side, n = done.sides["evaluation"], len(CRYSTAL_SYSTEMS)
     answers = (scores.answers(result.logits["evaluation"], rule) for result in done.seeds)
-    return sum(scores.confusion(side.truth, answer, n) for answer in answers)
+    return np.sum([scores.confusion(side.truth, answer, n) for answer in answers], axis=0)
 
 
 def bins(done: Done) -> Table:

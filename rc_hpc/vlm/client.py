@@ -12,6 +12,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from hashlib import sha256
+from typing import Any
 from urllib.parse import urlsplit
 
 from rc_hpc.core.errors import RcError, UsageError
@@ -140,7 +141,7 @@ class Client:
         self._output = float(
             parameters.get("max_tokens", parameters.get("max_completion_tokens", 500)) or 500
         )
-        self._session: aiohttp.ClientSession | None = None
+        self._session: Any = None  # opened with the client
 
     async def __aenter__(self):
         patience = self.patience
@@ -177,7 +178,7 @@ class Client:
         """
         question = request.question
         parts = await self._encoder(question.pictures)
-        body = self.endpoint.body(self.parameters, question.prompt, parts)
+        body = self.endpoint.body(self.parameters, question.prompt or "", parts)
         attempts: list[dict] = []
         for number in range(1, self.patience.attempts + 1):
             given = await self.limiter.enter(question.n_tokens + self._output, self._sleep)
@@ -203,10 +204,10 @@ class Client:
                 )
                 failed = fault
             else:
-                used = [tokens_in(reply.usage), tokens_out(reply.usage)]
-                self.limiter.succeeded(
-                    0.0 if None in used else sum(used) - question.n_tokens - self._output
-                )
+                given_in, given_out = tokens_in(reply.usage), tokens_out(reply.usage)
+                known = given_in is not None and given_out is not None
+                told = (given_in or 0) + (given_out or 0) - question.n_tokens - self._output
+                self.limiter.succeeded(told if known else 0.0)
                 attempts.append({"at": began, "seconds": self._since(given), "status": 200})
                 return self._record(request, attempts, reply)
             finally:
@@ -216,9 +217,9 @@ class Client:
             if failed.kind in (Kind.REQUEST, Kind.REFUSED):
                 outcome = Outcome.refused if failed.kind is Kind.REFUSED else Outcome.request_error
                 return self._record(request, attempts, Reply(outcome, message=failed.message))
-            if (failed.wait_s or 0) > self.patience.wait_s:
+            if (wait := failed.wait_s or 0.0) > self.patience.wait_s:
                 until = (
-                    datetime.fromtimestamp(time.time() + failed.wait_s)
+                    datetime.fromtimestamp(time.time() + wait)
                     .astimezone()
                     .isoformat(timespec="minutes")
                 )

@@ -296,15 +296,8 @@ def _judged(
             )
         elif text is None:
             outcome, message = Outcome.refused, "a null content, without a reason"
-    return Reply(
-        outcome,
-        text or "",
-        thought,
-        reason if isinstance(reason, str) else None,
-        usage,
-        *(
-            value if isinstance(value, str) else None
-            for value in (answer.get("model"), provider, answer.get("id"))
-        ),
-        message,
+    finish, model, maker, reply_id = (
+        value if isinstance(value, str) else None
+        for value in (reason, answer.get("model"), provider, answer.get("id"))
     )
+    return Reply(outcome, text or "", thought, finish, usage, model, maker, reply_id, message)

@@ -176,7 +176,7 @@ def _until(text: str, now: float) -> float | None:
 
 def _number(text: str | None) -> float | None:
     try:
-        number = float(text)
-    except (TypeError, ValueError):
+        number = float(text or "")
+    except ValueError:
         return None
     return number if number == number and abs(number) != float("inf") else None

@@ -70,8 +70,8 @@ class Inputs:
         cell = "none" if arm in WITHOUT_CELL else "conventional"
         if arm == "coordinates":
             cell = self.cell
-        drawn = arm in WITH_PICTURES and self.manifest is not None
-        convention = self.manifest.convention if drawn else ""
+        manifest = self.manifest if arm in WITH_PICTURES else None
+        convention = "" if manifest is None else manifest.convention
         return cell, "" if convention == FROZEN else convention
 
     def formula(self, id_: str) -> str:
@@ -133,7 +133,8 @@ class Inputs:
         return self._text_of_emitted(id_, arm)
 
     def _text_of_pictures(self, id_: str, arm: str, n_pictures: int) -> str:
-        views, tiling = (), (1, 1, 1)
+        views: tuple[str, ...] = ()
+        tiling: tuple[int, ...] = (1, 1, 1)
         if self.manifest is not None:
             views, tiling = self.manifest.views, self.manifest.tiling
         names = ", ".join(view.replace("_", " ") for view in views)
@@ -150,7 +151,7 @@ class Inputs:
         return prompt(arm, **values)
 
     def _text_of_emitted(self, id_: str, arm: str) -> str | None:
-        if id_ not in self.emitted:
+        if self.emitted is None or id_ not in self.emitted:
             raise RcError(
                 f"--emitted: {id_} is not in it; extract its atoms as well, "
                 "or leave it out with --ids"
@@ -194,7 +195,7 @@ def open_inputs(options: SubjectOptions, arms: Sequence[str], task: Task = SEVEN
             raise UsageError("--structures is for records in JSON lines: SOURCE is packed already")
         packed = source
     cells = Cells(packed) if packed is not None else None
-    if source == packed:
+    if cells is not None and source == packed:
         subjects, left_out = cells.subjects(options.truth)
     else:
         subjects, left_out = read_records(source, task), 0

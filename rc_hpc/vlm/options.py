@@ -107,7 +107,7 @@ class SubjectOptions(Options):
         Only these ids, and only so many of them.
     """
 
-    source: Path | None = opt(
+    source: Path = opt(
         None,
         "packed HDF5 file (python -m rc_hpc.pack), or JSON lines with material_id, "
         "crystal_system, question, images",
@@ -356,7 +356,7 @@ class ParseOptions(Options):
         Folder for the prediction files, one an arm.
     """
 
-    answers: Path | None = opt(
+    answers: Path = opt(
         None,
         "file that this command wrote",
         parse=Path,
@@ -366,7 +366,7 @@ class ParseOptions(Options):
         recorded=False,
     )
     parser: str = opt(PARSERS[0], "how the replies are read", choices=PARSERS, recorded=False)
-    output: Path | None = opt(
+    output: Path = opt(
         None,
         "folder for the prediction files, one an arm",
         parse=Path,

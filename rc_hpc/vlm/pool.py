@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
+from functools import partial
 
 from rc_hpc.core.errors import RcError
 from rc_hpc.core.vocabulary import Outcome
@@ -121,7 +122,7 @@ async def run(
             if tally.halted:
                 continue  # empties the queue, so that the feeder comes to its end
             try:
-                record = await client.ask(request, lambda key=request.key: journal.sent(key))
+                record = await client.ask(request, partial(journal.sent, request.key))
                 await asyncio.shield(journal.append(record))
                 _count(tally, record, terms)
                 tally.limit = int(client.limiter.limit)

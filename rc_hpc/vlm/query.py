@@ -66,7 +66,7 @@ def ask(
     if strange := [arm for arm in asked.arms if arm not in task.arms]:
         raise UsageError(f"--arms: unknown arm {strange[0]!r}; known are {', '.join(task.arms)}")
     parameters = parameters_of(who, options.request, endpoint)
-    price = read_price(options.pace.prices, who.model) if options.pace.prices else None
+    price = read_price(options.pace.prices, who.model or "") if options.pace.prices else None
     questions = questionnaire.questions(asked.arms)
     if work.dry_run:
         print(plan(questions, asked, work, parameters, price))

@@ -83,8 +83,11 @@ class Questionnaire(Protocol):
         The options that it was made from, for the file of answers, as JSON values.
     """
 
-    subjects: Sequence[Subject]
-    left_out: int
+    @property
+    def subjects(self) -> Sequence[Subject]: ...
+
+    @property
+    def left_out(self) -> int: ...
 
     @property
     def identity(self) -> dict: ...
@@ -120,7 +123,7 @@ def request_key(question: Question, sample: int, parameters: dict) -> str:
         question.id,
         question.arm,
         sample,
-        hashlib.sha256(question.prompt.encode()).hexdigest(),
+        hashlib.sha256((question.prompt or "").encode()).hexdigest(),
         parameters,
         [picture.sha256 for picture in question.pictures],
     ]
@@ -143,7 +146,9 @@ def scattered(ids: Sequence[str]) -> list[str]:
     return sorted(ids, key=lambda id_: hashlib.sha256(id_.encode()).digest())
 
 
-def geometry_text(lattice: np.ndarray, symbols: Sequence[str], frac: np.ndarray) -> str:
+def geometry_text(
+    lattice: np.ndarray, symbols: Sequence[str], frac: np.ndarray | Sequence[Sequence[float]]
+) -> str:
     """A cell as text: lengths in Å to 4 decimals, angles in degrees to 3, fractions to 5.
 
     Parameters

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -25,7 +26,7 @@ from rc_hpc.vlm.records import Subject
 from rc_hpc.vlm.spend import Price, cost, reasoning_tokens, tokens_in, tokens_out
 
 #: What is kept of a sample that was not asked.
-NOT_ASKED = {
+NOT_ASKED: dict[str, Any] = {
     "key": "",
     "outcome": Outcome.not_asked.name,
     "text": "",
@@ -199,12 +200,14 @@ class _Writer:
             return [NOT_ASKED] * k
         parameters = self.conditions.parameters
         keys = [request_key(question, sample, parameters) for sample in range(k)]
-        records = list(self.records.read(keys))
-        if None in records:
-            raise RcError(
-                f"{self.outputs.journal}: sample {records.index(None)} of {question.id} in arm "
-                f"{question.arm} is missing: go on with --resume"
-            )
+        records = []
+        for sample, record in enumerate(self.records.read(keys)):
+            if record is None:
+                raise RcError(
+                    f"{self.outputs.journal}: sample {sample} of {question.id} in arm "
+                    f"{question.arm} is missing: go on with --resume"
+                )
+            records.append(record)
         return records
 
     def _sample(
@@ -262,9 +265,9 @@ class _Writer:
                 structure=row,
                 arm=code,
                 prediction=self.task.code(p.pred),
-                votes=[p.votes.get(label, 0) for label in self.task.labels],
+                votes=[p.counts.get(label, 0) for label in self.task.labels],
                 correct=p.correct,
-                expected=score(p.votes, p.truth, "expected"),
+                expected=score(p.counts, p.truth, "expected"),
             )
 
 
