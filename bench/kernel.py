@@ -78,7 +78,9 @@ def measure(
         {
             "id": cell.id,
             "n_atoms": len(cell.numbers),
-            "candidates": int(call_kernel(cell, "delta 0.01, horizon 0.01").candidates.gap.size),
+            "candidates": int(
+                call_kernel(cell, "delta 0.01, horizon 0.01").enumeration.candidates.gap.size
+            ),
             "twin": {str(delta): [] for delta in TWIN_DELTAS},
             "kernel": {key: [] for key in VARIANTS},
         }

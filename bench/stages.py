@@ -29,10 +29,10 @@ CENSUS = {
         "rc_hpc.kinds.packed.reader:PackedReader.rows",
     ),
     "geometry: compiled kernels": tuple(
-        f"rc_hpc.oracle.geometry:{name}" for name in ("enumerate_cell", "all_subsets")
+        f"rc_hpc.oracle.geometry:{name}" for name in ("read_cell", "read_pinhole_cell")
     ),
     "geometry: Python around them": ("rc_hpc.oracle.geometry:GeometricOracle.run",),
-    "labels": ("rc_hpc.kinds.census.oracle:label_points",),
+    "labels": ("rc_hpc.oracle.labels:SpaceGroupLabel.label",),
     "columns of a structure": (
         "rc_hpc.kinds.census.oracle:CensusOracle.run",
         "rc_hpc.kinds.census.oracle:CensusOracle._labels",
@@ -68,13 +68,14 @@ NOISE = {
         "rc_hpc.oracle.noise:tile",
     ),
     "correspondence": (
-        "rc_hpc.oracle.noise:image_points",
+        "rc_hpc.oracle.noise:sort_points",
         "rc_hpc.oracle.noise:correspond",
-        "rc_hpc.oracle.noise:normal_heights",
-        "rc_hpc.oracle.noise:count_candidates",
-        "rc_hpc.oracle.noise:fill_candidates",
+        "rc_hpc.oracle.noise:enumerate_points",
     ),
-    "triangulation": ("rc_hpc.oracle.correspondence:fit_tuples", "rc_hpc.oracle.noise:reconstruct"),
+    "triangulation": (
+        "rc_hpc.oracle.correspondence:fit_tuples",
+        "rc_hpc.oracle.noise:reconstruct_subsets",
+    ),
     "label: statistical test": ("rc_hpc.oracle.noise:symmetrised",),
     "label": ("rc_hpc.oracle.noise:NoisyOracle.label",),
     "distances to the truth": ("rc_hpc.oracle.noise:_distance_to_truth",),

@@ -1,39 +1,21 @@
-"""What the kernels need to know of each independent camera pair, as plain arrays."""
+"""What the kernels need to know of the cameras, as plain arrays."""
 
 from __future__ import annotations
-
-from typing import NamedTuple
 
 import numpy as np
 
 from rc_hpc.geometry.protocol import Protocol
+from rc_hpc.kernels.records import Cameras, PairFrames, Pinholes
 
 
-class PairFrames(NamedTuple):
-    """Frames of P pairs, for triangulation without solving a system.
-
-    With n the unit common normal of the pair's view directions and e_v = n x d_v, the
-    rays of image points i (view v) and j (view w) run at heights ``t_i = u_i . normal_v``
-    and ``t_j = u_j . normal_w`` along n. Their gap is abs(t_i - t_j) and the midpoint of
-    closest approach is ``n (t_i + t_j)/2 + dual_v (u_i . side_v) + dual_w (u_j . side_w)``.
-
-    Attributes
-    ----------
-    views : (P, 2) int64
-    kappa : (P,) float64
-    normal : (P, 3) float64
-    screen_normal, screen_side : (P, 2, 2) float64
-        n and e in the screen coordinates of each of the two views.
-    dual : (P, 2, 3) float64
-        Dual basis of (e_v, e_w) in the plane perpendicular to n.
-    """
-
-    views: np.ndarray
-    kappa: np.ndarray
-    normal: np.ndarray
-    screen_normal: np.ndarray
-    screen_side: np.ndarray
-    dual: np.ndarray
+def cameras_of(protocol: Protocol) -> Cameras:
+    """Cameras of a protocol and their independent pairs, in camera order."""
+    kappas = protocol.kappas()
+    return Cameras(
+        np.ascontiguousarray(protocol.rotations),
+        np.array(list(kappas), dtype=np.int64).reshape(-1, 2),
+        np.array(list(kappas.values()), dtype=np.float64),
+    )
 
 
 def pair_frames(protocol: Protocol) -> PairFrames:
@@ -45,18 +27,16 @@ def pair_frames(protocol: Protocol) -> PairFrames:
         The protocol has pinhole cameras.
     """
     protocol.require_orthographic("frames of pairs")
-    kappas = protocol.kappas()
+    pairs = protocol.pairs()
     rotations, directions = protocol.rotations, protocol.directions
-    count = len(kappas)
+    count = len(pairs)
     frames = PairFrames(
-        np.array(list(kappas), dtype=np.int64).reshape(count, 2),
-        np.array(list(kappas.values())),
         np.empty((count, 3)),
         np.empty((count, 2, 2)),
         np.empty((count, 2, 2)),
         np.empty((count, 2, 3)),
     )
-    for p, (v, w) in enumerate(kappas):
+    for p, (v, w) in enumerate(pairs):
         normal = np.cross(directions[v], directions[w])
         normal /= np.linalg.norm(normal)
         frames.normal[p] = normal
@@ -69,38 +49,9 @@ def pair_frames(protocol: Protocol) -> PairFrames:
     return frames
 
 
-class PinholePairs(NamedTuple):
-    """Independent pairs of cameras of which some are pinholes, and what the kernels need of the cameras.
-
-    Attributes
-    ----------
-    views : (P, 2) int64
-    kappa : (P,) float64
-        Of the rays to the origin.
-    centres : (V, 3) float64
-        Å; what stands there for an orthographic camera is not used.
-    pinhole : (V,) bool
-    focal : (V,) float64
-        Å.
-    """
-
-    views: np.ndarray
-    kappa: np.ndarray
-    centres: np.ndarray
-    pinhole: np.ndarray
-    focal: np.ndarray
-
-
-def pinhole_pairs(protocol: Protocol) -> PinholePairs:
-    """Independent pairs of a protocol with pinhole cameras, in camera order."""
-    kappas = protocol.kappas()
-    return PinholePairs(
-        np.array(list(kappas), dtype=np.int64).reshape(-1, 2),
-        np.array(list(kappas.values())),
-        np.nan_to_num(protocol.centres),
-        protocol.pinhole,
-        protocol.focal,
-    )
+def pinholes_of(protocol: Protocol) -> Pinholes:
+    """Where the cameras of a protocol stand."""
+    return Pinholes(np.nan_to_num(protocol.centres), protocol.pinhole, protocol.focal)
 
 
 def subset_masks(subsets) -> np.ndarray:

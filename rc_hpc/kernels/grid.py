@@ -9,6 +9,8 @@ import math
 import numpy as np
 from numba import njit
 
+from rc_hpc.kernels.records import Grid
+
 #: Points from which on the grid is faster than the sorted search.
 GRID_POINTS = 2000
 #: Points in a cell of the grid, on average.
@@ -27,15 +29,7 @@ def make_grid(points):
 
     Returns
     -------
-    low, high : (3,) float64
-        Corners of the box around the points.
-    edge : float
-        Of a cell, Å.
-    shape : (3,) int64
-    starts : (cells + 1,) int64
-        Rows of `inside` in each cell.
-    inside : (n, 3) float64
-        The points, cell by cell.
+    Grid
     """
     n = points.shape[0]
     low, high = points[0].copy(), points[0].copy()
@@ -66,14 +60,15 @@ def make_grid(points):
     for k in range(n):
         inside[cursor[owner[k]]] = points[k]
         cursor[owner[k]] += 1
-    return low, high, edge, shape, starts, inside
+    return Grid(low, high, edge, shape, starts, inside)
 
 
 @njit(cache=True)
-def nearest_in_grid(low, high, edge, shape, starts, inside, x, y, z):
+def nearest_in_grid(grid, x, y, z):
     """Distance from a place, inside or outside the box, to the nearest point of the grid."""
-    # From the place of the box nearest to (x, y, z) a point in ring r + 1 or beyond is at least r edges
-    # away; the two distances are the legs of a triangle with no acute angle between them.
+    low, high, edge, shape, starts, inside = grid
+    # From the place of the box nearest to (x, y, z) a point in ring r + 1 or beyond is at least
+    # r edges away; the two distances are the legs of a triangle with no acute angle between them.
     cx, cy, cz = (
         min(max(x, low[0]), high[0]),
         min(max(y, low[1]), high[1]),

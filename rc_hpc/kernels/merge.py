@@ -23,11 +23,11 @@ def worst_residuals(live, residual, views):
 
 
 @njit(cache=True)
-def _better(worst_a, kappa_a, a, worst_b, kappa_b, b, zero):
+def _better(worst_a, kappa_a, a, worst_b, kappa_b, b, tie):
     """Whether candidate a represents a point better than b: residual, conditioning, order."""
-    if worst_a < worst_b - zero:
+    if worst_a < worst_b - tie:
         return True
-    if worst_b < worst_a - zero:
+    if worst_b < worst_a - tie:
         return False
     if kappa_a != kappa_b:
         return kappa_a < kappa_b
@@ -35,12 +35,12 @@ def _better(worst_a, kappa_a, a, worst_b, kappa_b, b, zero):
 
 
 @njit(cache=True)
-def undominated(live, worst, nearest, views, n_points, zero):
+def undominated(live, worst, nearest, views, n_points, tie):
     """Live candidates that no better candidate explains away.
 
     A candidate is dropped when, in every view of the subset, the image point nearest to
     it is also nearest to a candidate whose worst-view residual is smaller by more than
-    `zero`. The decision is made against all live candidates at once, so it does not
+    `tie`. The decision is made against all live candidates at once, so it does not
     depend on their order, and exact ties all stay.
     """
     best = np.full((views.size, n_points), np.inf)
@@ -52,18 +52,30 @@ def undominated(live, worst, nearest, views, n_points, zero):
     for k in range(live.size):
         keep[k] = False
         for m in range(views.size):
-            if best[m, nearest[live[k], views[m]]] >= worst[k] - zero:
+            if best[m, nearest[live[k], views[m]]] >= worst[k] - tie:
                 keep[k] = True
                 break
     return keep
 
 
 @njit(cache=True)
-def merge_by_image_points(live, worst, keep, nearest, views, pair, kappa, zero):
+def merge_by_image_points(live, worst, keep, nearest, views, pair, kappa, tie):
     """One candidate per combination of image points: the best of those that share all of them.
 
     No length enters: two candidates are the same atom when every view shows both at the
     same point. Returns positions in `live`, ascending.
+
+    Parameters
+    ----------
+    live, worst, keep : (L,)
+        Accepted candidates, ascending, their worst residuals, and which of them take part.
+    nearest, pair
+        See `rc_hpc.kernels.records.Candidates`.
+    views : (M,) int64
+        Two or more.
+    kappa : (P,) float64
+    tie : float
+        Residuals within it count as equal, Å.
     """
     size = 1
     while size < 2 * live.size:
@@ -96,7 +108,7 @@ def merge_by_image_points(live, worst, keep, nearest, views, pair, kappa, zero):
         else:
             old = chosen[m]
             other = live[old]
-            if _better(worst[k], kappa[pair[c]], c, worst[old], kappa[pair[other]], other, zero):
+            if _better(worst[k], kappa[pair[c]], c, worst[old], kappa[pair[other]], other, tie):
                 chosen[m] = k
     taken = np.zeros(live.size, np.bool_)
     for m in range(count):
@@ -110,14 +122,14 @@ def merge_by_image_points(live, worst, keep, nearest, views, pair, kappa, zero):
 
 
 @njit(cache=True)
-def best_first(worst, kappas, zero):
+def best_first(worst, kappas, tie):
     """Order of the live candidates by worst residual, then pair conditioning, species and height.
 
-    Residuals within `zero` of each other count as equal, so that rounding does not
-    decide between exact points.
+    Residuals are compared in steps of `tie`, so that what is below it, rounding where points
+    are exact, does not decide between them.
     """
     order = stable_order(kappas)
-    return order[stable_order(np.floor(worst[order] / zero + 0.5))]
+    return order[stable_order(np.floor(worst[order] / tie + 0.5))]
 
 
 @njit(cache=True)
@@ -139,34 +151,34 @@ def clusters(live, order, species, position, height, radius, strict):
         The leaders' positions in `live`, ascending.
     """
     n = live.size
-    made = np.full(n, -1, np.int64)  # when a candidate became a leader
+    turn = np.full(n, -1, np.int64)  # when a candidate became a leader
     leader = np.empty(n, np.int64)
     count = 0
     slack = radius + 1e-12
     for k in order:
         c = live[k]
-        found = -1
+        first = -1
         for step in (1, -1):
             m = k + step
             while 0 <= m < n:
                 o = live[m]
                 if species[o] != species[c] or abs(height[o] - height[c]) > slack:
                     break
-                if made[m] >= 0:
+                if turn[m] >= 0:
                     dx = position[o, 0] - position[c, 0]
                     dy = position[o, 1] - position[c, 1]
                     dz = position[o, 2] - position[c, 2]
                     d2 = dx * dx + dy * dy + dz * dz
                     near = d2 < radius * radius if strict else d2 <= radius * radius
-                    if near and (found < 0 or made[m] < made[found]):
-                        found = m
+                    if near and (first < 0 or turn[m] < turn[first]):
+                        first = m
                 m += step
-        if found < 0:
-            made[k] = count
+        if first < 0:
+            turn[k] = count
             count += 1
-            found = k
-        leader[k] = found
-    return leader, np.flatnonzero(made >= 0)
+            first = k
+        leader[k] = first
+    return leader, np.flatnonzero(turn >= 0)
 
 
 @njit(cache=True)
@@ -189,7 +201,7 @@ def cluster_means(live, leader, leaders, position):
 
 
 @njit(cache=True)
-def least_squares(chosen, nearest, views, points, rotations, inverse):
+def least_squares(chosen, nearest, views, screen, rotations, inverse):
     """Least-squares position over the subset's views of each chosen candidate's image points.
 
     Solves (sum of 1 - d d^T) x = sum of M^T u; `inverse` is the inverse of the left side.
@@ -201,8 +213,8 @@ def least_squares(chosen, nearest, views, points, rotations, inverse):
             point = nearest[chosen[k], u]
             for axis in range(3):
                 right[axis] += (
-                    rotations[u, axis, 0] * points[u, point, 0]
-                    + rotations[u, axis, 1] * points[u, point, 1]
+                    rotations[u, axis, 0] * screen[u, point, 0]
+                    + rotations[u, axis, 1] * screen[u, point, 1]
                 )
         for axis in range(3):
             result[k, axis] = (

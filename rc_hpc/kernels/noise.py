@@ -1,8 +1,7 @@
 """Correspondence of noisy image points: one point per view for every atom, each used once.
 
-All functions work on one species, whose n image points in each of V views are `points`
-(V, n, 2). The fit of a tuple is the all-view least-squares position; its misfit is the
-sum of the squared distances on the screens, Å^2.
+All functions work on the `Centroids` of one species. The fit of a tuple is the all-view
+least-squares position; its misfit is the sum of the squared distances on the screens, Å^2.
 """
 
 import numpy as np
@@ -10,21 +9,19 @@ from numba import njit
 
 
 @njit(cache=True)
-def fit_tuple(points, rotations, inverse, chosen):
+def fit_tuple(centroids, chosen):
     """Least-squares position of one point per view and its misfit.
 
     Parameters
     ----------
-    points : (V, n, 2) float64
-    rotations : (V, 3, 3) float64
-    inverse : (3, 3) float64
-        Inverse of the sum of the views' projectors 1 - d d^T.
+    centroids : Centroids
     chosen : (V,) int64
 
     Returns
     -------
     x, y, z, misfit : float
     """
+    points, rotations, inverse = centroids
     a = b = c = square = 0.0
     for v in range(points.shape[0]):
         s, t = points[v, chosen[v], 0], points[v, chosen[v], 1]
@@ -54,28 +51,39 @@ def fit_tuple(points, rotations, inverse, chosen):
 @njit(cache=True)
 def _nearest_free(points, free, v, x, y):
     """Nearest unused image point of view v."""
-    best, found = np.inf, -1
+    best, nearest = np.inf, -1
     for k in range(points.shape[1]):
         if free[v, k]:
             dx, dy = points[v, k, 0] - x, points[v, k, 1] - y
             d2 = dx * dx + dy * dy
             if d2 < best:
-                best, found = d2, k
-    return found
+                best, nearest = d2, k
+    return nearest
 
 
 @njit(cache=True)
-def _complete(points, rotations, inverse, free, v, i, w, j, x, y, z, chosen):
-    """Complete the pair (i in v, j in w) to a tuple; returns its misfit.
+def _complete(centroids, free, one, other, place, chosen, better):
+    """Complete a pair of image points to a tuple, `chosen`; returns its misfit.
 
     The other views give the point nearest to the pair's position, then every view the
     point nearest to the fit, as long as that lowers the misfit.
+
+    Parameters
+    ----------
+    one, other : (int, int)
+        View and point of each of the two.
+    place : (float, float, float)
+        Where their rays meet, Å.
+    chosen, better : (V,) int64
+        The latter is a buffer.
     """
+    points, rotations = centroids.screen, centroids.rotations
+    x, y, z = place
     for u in range(points.shape[0]):
-        if u == v:
-            chosen[u] = i
-        elif u == w:
-            chosen[u] = j
+        if u == one[0]:
+            chosen[u] = one[1]
+        elif u == other[0]:
+            chosen[u] = other[1]
         else:
             chosen[u] = _nearest_free(
                 points,
@@ -84,9 +92,9 @@ def _complete(points, rotations, inverse, free, v, i, w, j, x, y, z, chosen):
                 x * rotations[u, 0, 0] + y * rotations[u, 1, 0] + z * rotations[u, 2, 0],
                 x * rotations[u, 0, 1] + y * rotations[u, 1, 1] + z * rotations[u, 2, 1],
             )
-    x, y, z, misfit = fit_tuple(points, rotations, inverse, chosen)
-    better = np.empty_like(chosen)
-    while True:
+    x, y, z, misfit = fit_tuple(centroids, chosen)
+    improving = True
+    while improving:
         for u in range(points.shape[0]):
             better[u] = _nearest_free(
                 points,
@@ -95,17 +103,17 @@ def _complete(points, rotations, inverse, free, v, i, w, j, x, y, z, chosen):
                 x * rotations[u, 0, 0] + y * rotations[u, 1, 0] + z * rotations[u, 2, 0],
                 x * rotations[u, 0, 1] + y * rotations[u, 1, 1] + z * rotations[u, 2, 1],
             )
-        x, y, z, lower = fit_tuple(points, rotations, inverse, better)
-        if not lower < misfit:
-            return misfit
-        misfit = lower
-        chosen[:] = better
+        x, y, z, lower = fit_tuple(centroids, better)
+        improving = lower < misfit
+        if improving:
+            misfit = lower
+            for u in range(points.shape[0]):
+                chosen[u] = better[u]
+    return misfit
 
 
 @njit(cache=True)
-def best_tuples(
-    points, rotations, inverse, pair_views, screen_normal, screen_side, normal, dual, reach
-):
+def best_tuples(centroids, pairs, frames, reach):
     """A first correspondence: tuples by ascending misfit, each image point used once.
 
     Candidates come from pairs of rays that meet within `reach`; what is left over is
@@ -113,8 +121,10 @@ def best_tuples(
 
     Parameters
     ----------
-    pair_views, screen_normal, screen_side, normal, dual
-        Frames of the pairs to start from, see `rc_hpc.geometry.pairs.PairFrames`.
+    centroids : Centroids
+    pairs : (P, 2) int64
+        Pairs of views to start from.
+    frames : PairFrames
     reach : float
         Å.
 
@@ -123,19 +133,21 @@ def best_tuples(
     (n, V) int64
         The tuples in ascending order of their first view's point.
     """
+    points = centroids.screen
+    normal, screen_normal, screen_side, dual = frames
     n_views, n = points.shape[0], points.shape[1]
     free = np.ones((n_views, n), np.bool_)
     result = np.empty((n, n_views), np.int64)
     heights = np.empty((2, n))
-    chosen = np.empty(n_views, np.int64)
+    chosen, better = np.empty(n_views, np.int64), np.empty(n_views, np.int64)
     left = n
     while left > 0:
         capacity = 4 * left
         tuples = np.empty((capacity, n_views), np.int64)
         misfits = np.empty(capacity)
         count = 0
-        for p in range(pair_views.shape[0]):
-            v, w = pair_views[p, 0], pair_views[p, 1]
+        for p in range(pairs.shape[0]):
+            v, w = pairs[p, 0], pairs[p, 1]
             for k in range(n):
                 heights[0, k] = (
                     points[v, k, 0] * screen_normal[p, 0, 0]
@@ -157,20 +169,12 @@ def best_tuples(
                         + points[w, j, 1] * screen_side[p, 1, 1]
                     )
                     middle = 0.5 * (heights[0, i] + heights[1, j])
-                    misfit = _complete(
-                        points,
-                        rotations,
-                        inverse,
-                        free,
-                        v,
-                        i,
-                        w,
-                        j,
+                    place = (
                         middle * normal[p, 0] + a * dual[p, 0, 0] + b * dual[p, 1, 0],
                         middle * normal[p, 1] + a * dual[p, 0, 1] + b * dual[p, 1, 1],
                         middle * normal[p, 2] + a * dual[p, 0, 2] + b * dual[p, 1, 2],
-                        chosen,
                     )
+                    misfit = _complete(centroids, free, (v, i), (w, j), place, chosen, better)
                     if count == capacity:
                         capacity *= 2
                         more, more_misfits = (
@@ -196,15 +200,16 @@ def best_tuples(
 
 
 @njit(cache=True)
-def consistent_tuples(
-    points, rotations, inverse, v, w, screen_normal, screen_side, normal, dual, reach, bound, most
-):
-    """Every tuple whose misfit is at most a bound, found from the pair of views (v, w).
+def consistent_tuples(centroids, pairs, frames, p, reach, bound, most):
+    """Every tuple whose misfit is at most a bound, found from one pair of views.
 
     Parameters
     ----------
-    screen_normal, screen_side, normal, dual
-        Frame of that pair, see `rc_hpc.geometry.pairs.PairFrames`.
+    centroids : Centroids
+    pairs : (P, 2) int64
+    frames : PairFrames
+    p : int
+        The pair.
     reach : float
         Gap of the two rays, and distance of the other views' points from where these meet, Å.
     bound : float
@@ -216,6 +221,10 @@ def consistent_tuples(
     -------
     tuples : (T, V) int64, misfits : (T,) float64
     """
+    points, rotations = centroids.screen, centroids.rotations
+    screen_normal, screen_side = frames.screen_normal[p], frames.screen_side[p]
+    normal, dual = frames.normal[p], frames.dual[p]
+    v, w = pairs[p, 0], pairs[p, 1]
     n_views, n = points.shape[0], points.shape[1]
     tuples, misfits = np.empty((64, n_views), np.int64), np.empty(64)
     options, sizes, at = (
@@ -257,7 +266,7 @@ def consistent_tuples(
                     return tuples[:0], misfits[:0]
                 for u in range(n_views):
                     chosen[u] = options[u, at[u]]
-                misfit = fit_tuple(points, rotations, inverse, chosen)[3]
+                misfit = fit_tuple(centroids, chosen)[3]
                 if misfit <= bound:
                     if count == misfits.size:
                         more, more_misfits = (
@@ -281,19 +290,19 @@ def consistent_tuples(
 
 
 @njit(cache=True)
-def fit_tuples(points, rotations, inverse, tuples):
+def fit_tuples(centroids, tuples):
     """Positions (n, 3) and misfits (n,) of tuples (n, V)."""
     positions = np.empty((tuples.shape[0], 3))
     misfits = np.empty(tuples.shape[0])
     for k in range(tuples.shape[0]):
         positions[k, 0], positions[k, 1], positions[k, 2], misfits[k] = fit_tuple(
-            points, rotations, inverse, tuples[k]
+            centroids, tuples[k]
         )
     return positions, misfits
 
 
 @njit(cache=True)
-def reassignment_costs(points, rotations, inverse, tuples, v):
+def reassignment_costs(centroids, tuples, v):
     """What giving atom k the point m of view v makes of its misfit, all else kept, (n, n).
 
     Returns
@@ -310,7 +319,7 @@ def reassignment_costs(points, rotations, inverse, tuples, v):
         chosen[:] = tuples[k]
         for m in range(n):
             chosen[v] = m
-            costs[k, m] = fit_tuple(points, rotations, inverse, chosen)[3]
+            costs[k, m] = fit_tuple(centroids, chosen)[3]
         for m in range(n):
             settled = settled and costs[k, tuples[k, v]] <= costs[k, m]
     return costs, settled

@@ -3,8 +3,8 @@
 import numpy as np
 from numba import njit
 
-from rc_hpc.kernels.candidates import image_points
 from rc_hpc.kernels.merge import merge_by_image_points
+from rc_hpc.kernels.records import ImagePoints
 from rc_hpc.kernels.search import height2, lower_bound, nearest2, stable_order
 
 
@@ -60,56 +60,61 @@ def hidden_centres(screen, depth, radii, orbit, tie):
 
 
 @njit(cache=True)
-def shown_points(screen, starts, shown, once, zero):
-    """`image_points` of those atoms only that each view shows.
+def shown_points(images, shown):
+    """Those image points (V, n) only that each view shows, in their order.
 
     Parameters
     ----------
-    screen, starts, once, zero
-        As there.
+    images : ImagePoints
     shown : (V, n) bool
 
     Returns
     -------
-    points : (V, n, 2), heights : (V, n), starts : (V, S + 1), atom : (V, n)
+    ImagePoints
     """
-    n_views, n = shown.shape
-    points = np.empty((n_views, n, 2))
-    heights = np.empty((n_views, n))
-    atom = np.empty((n_views, n), np.int64)
-    view_starts = np.zeros((n_views, starts.size), np.int64)
+    n_views, n_species = images.starts.shape[0], images.starts.shape[1] - 1
+    screen = np.empty_like(images.screen)
+    starts = np.zeros_like(images.starts)
     for v in range(n_views):
-        own = np.flatnonzero(shown[v])
-        local = np.empty((1, own.size, 2))
-        own_starts = np.zeros(starts.size, np.int64)
-        for k in range(own.size):
-            local[0, k, 0], local[0, k, 1] = screen[v, own[k], 0], screen[v, own[k], 1]
-        for s in range(starts.size):
-            own_starts[s] = np.searchsorted(own, starts[s])
-        found, found_heights, found_starts, found_atom = image_points(local, own_starts, once, zero)
-        view_starts[v] = found_starts[0]
-        for k in range(found_starts[0, -1]):
-            points[v, k, 0], points[v, k, 1] = found[0, k, 0], found[0, k, 1]
-            heights[v, k] = found_heights[0, k]
-            atom[v, k] = own[found_atom[0, k]]
-    return points, heights, view_starts, atom
+        filled = 0
+        for s in range(n_species):
+            for k in range(images.starts[v, s], images.starts[v, s + 1]):
+                if shown[v, k]:
+                    screen[v, filled, 0] = images.screen[v, k, 0]
+                    screen[v, filled, 1] = images.screen[v, k, 1]
+                    filled += 1
+            starts[v, s + 1] = filled
+    return ImagePoints(screen, starts, images.species)
 
 
 @njit(cache=True)
-def points_near(position, species, asked, points, heights, view_starts, rotations, reach):
-    """Where an image point of the species lies within `reach` of a place's image, (C, V) bool; only where `asked`."""
+def points_near(candidates, asked, points, rotations, reach):
+    """Where an image point of the species lies within `reach` of a candidate's image.
+
+    Parameters
+    ----------
+    candidates : Candidates
+    asked : (C, V) bool
+        Elsewhere the answer is no.
+    points : SortedPoints
+    rotations : (V, 3, 3) float64
+    reach : float
+        Å.
+
+    Returns
+    -------
+    (C, V) bool
+    """
+    position = candidates.position
     near = np.zeros(asked.shape, np.bool_)
     for c in range(asked.shape[0]):
         for v in range(asked.shape[1]):
             if asked[c, v]:
                 x, y = _seen(position[c, 0], position[c, 1], position[c, 2], rotations[v])
-                s = species[c]
-                near[c, v] = (
-                    nearest2(
-                        heights[v], points[v], view_starts[v, s], view_starts[v, s + 1], x, y, reach
-                    )[0]
-                    >= 0
-                )
+                s = candidates.species[c]
+                low, high = points.starts[v, s], points.starts[v, s + 1]
+                row, _ = nearest2(points.heights[v], points.screen[v], low, high, x, y, reach)
+                near[c, v] = row >= 0
     return near
 
 
@@ -182,12 +187,12 @@ def spots_covered(position, asked, shifts, screen, radii, shown, rotations, tie)
 
 
 @njit(cache=True)
-def chosen_by_dominance(live, pair, kappa, residual, nearest, views, n_points, zero):
+def chosen_by_dominance(live, candidates, kappa, views, n_points, tie):
     """Candidates that become atoms where views may miss some: dominance, fewer misses first.
 
     A candidate is dropped when, in every view that shows it, the image point nearest to it
     is also nearest to a better one: shown by more views, or by as many and with a worst
-    residual over them that is smaller by more than `zero`. Of those left, the best of each
+    residual over them that is smaller by more than `tie`. Of those left, the best of each
     combination of image points stays. Where no view misses any candidate this is the rule
     of `rc_hpc.kernels.merge`, and candidates that some view misses never displace others.
 
@@ -195,17 +200,21 @@ def chosen_by_dominance(live, pair, kappa, residual, nearest, views, n_points, z
     ----------
     live : (L,) int64
         Accepted candidates, ascending.
-    pair, kappa, residual, nearest
-        See `fill_candidates`; `nearest` is -1 in a view that does not show the candidate.
+    candidates : Candidates
+        `nearest` is -1 in a view that does not show the candidate.
+    kappa : (P,) float64
     views : (M,) int64
     n_points : int
         Image points of a view at most.
+    tie : float
+        Scale at which ties of residuals are judged, Å.
 
     Returns
     -------
     (N,) int64
         Ascending.
     """
+    residual, nearest = candidates.residual, candidates.nearest
     worst = np.zeros(live.size)
     missed = np.zeros(live.size, np.int64)
     best_missed = np.full((views.size, n_points), views.size, np.int64)
@@ -233,8 +242,10 @@ def chosen_by_dominance(live, pair, kappa, residual, nearest, views, n_points, z
             if (
                 point >= 0
                 and missed[k] == best_missed[m, point]
-                and best_worst[m, point] >= worst[k] - zero
+                and best_worst[m, point] >= worst[k] - tie
             ):
                 keep[k] = True
                 break
-    return live[merge_by_image_points(live, worst, keep, nearest, views, pair, kappa, zero)]
+    return live[
+        merge_by_image_points(live, worst, keep, nearest, views, candidates.pair, kappa, tie)
+    ]

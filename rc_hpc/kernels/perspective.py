@@ -12,8 +12,8 @@ import math
 import numpy as np
 from numba import njit
 
-from rc_hpc.kernels.candidates import fill_distances, image_points
-from rc_hpc.kernels.enumeration import species_ranges
+from rc_hpc.kernels.points import shown_by_all, sort_points, species_ranges
+from rc_hpc.kernels.records import Candidates, Enumerated, Projection, Rays
 from rc_hpc.kernels.search import height2, height3, lower_bound, sort_in_space, stable_order
 
 #: Sine of the angle below which two rays fix no point: the atom lies on the line of both cameras.
@@ -21,18 +21,13 @@ PARALLEL_RAYS = 1e-6
 
 
 @njit(cache=True)
-def project_pinhole(positions, rotations, centres, pinhole, focal):
+def project_pinhole(positions, rotations, pinholes):
     """Images of positions (n, 3).
 
     Parameters
     ----------
     rotations : (V, 3, 3) float64
-    centres : (V, 3) float64
-        Where the pinhole cameras are, Å.
-    pinhole : (V,) bool
-        The others are orthographic.
-    focal : (V,) float64
-        Distance at which a pinhole picture is to scale, Å.
+    pinholes : Pinholes
 
     Returns
     -------
@@ -49,9 +44,9 @@ def project_pinhole(positions, rotations, centres, pinhole, focal):
                 positions[k, 1],
                 positions[k, 2],
                 rotations[v],
-                centres[v],
-                pinhole[v],
-                focal[v],
+                pinholes.centres[v],
+                pinholes.pinhole[v],
+                pinholes.focal[v],
             )
     return screen, depth
 
@@ -71,25 +66,31 @@ def _image(x, y, z, rotation, centre, pinhole, focal):
 
 
 @njit(cache=True)
-def rays_of(points, view_starts, rotations, centres, pinhole, focal):
-    """Rays of the image points.
+def rays_of(points, rotations, pinholes):
+    """Rays of image points.
+
+    Parameters
+    ----------
+    points : SortedPoints
+    rotations : (V, 3, 3) float64
+    pinholes : Pinholes
 
     Returns
     -------
-    origin, direction : (V, n, 3) float64
-        A point of the ray, Å, and the unit vector into the scene.
+    Rays
     """
-    n_views, n = points.shape[0], points.shape[1]
+    screen, (centres, pinhole, focal) = points.screen, pinholes
+    n_views, n = screen.shape[0], screen.shape[1]
     origin, direction = np.zeros((n_views, n, 3)), np.zeros((n_views, n, 3))
     for v in range(n_views):
-        for k in range(view_starts[v, -1]):
+        for k in range(points.starts[v, -1]):
             length = 1.0
             if pinhole[v]:
-                length = math.sqrt(focal[v] ** 2 + points[v, k, 0] ** 2 + points[v, k, 1] ** 2)
+                length = math.sqrt(focal[v] ** 2 + screen[v, k, 0] ** 2 + screen[v, k, 1] ** 2)
             for axis in range(3):
                 side = (
-                    points[v, k, 0] * rotations[v, axis, 0]
-                    + points[v, k, 1] * rotations[v, axis, 1]
+                    screen[v, k, 0] * rotations[v, axis, 0]
+                    + screen[v, k, 1] * rotations[v, axis, 1]
                 )
                 if pinhole[v]:
                     origin[v, k, axis] = centres[v, axis]
@@ -97,12 +98,12 @@ def rays_of(points, view_starts, rotations, centres, pinhole, focal):
                 else:
                     origin[v, k, axis] = side
                     direction[v, k, axis] = -rotations[v, axis, 2]
-    return origin, direction
+    return Rays(origin, direction, pinhole)
 
 
 @njit(cache=True)
 def _meeting(origin_a, direction_a, origin_b, direction_b, ahead_a, ahead_b, reach):
-    """Gap of two rays and the middle between them: (gap, x, y, z); the gap is inf where they do not meet within `reach`.
+    """Gap of two rays and the middle between them, (gap, x, y, z); a gap beyond `reach` is inf.
 
     `ahead_a`, `ahead_b` say that the middle must lie in front of that ray's origin.
     """
@@ -131,9 +132,10 @@ def _meeting(origin_a, direction_a, origin_b, direction_b, ahead_a, ahead_b, rea
 
 
 @njit(cache=True)
-def _meet(p, s, view_starts, pair_views, origin, direction, pinhole, reach, first, second):
-    """Count the pairs of image points of a species whose rays meet; list them where there is room."""
-    v, w = pair_views[p, 0], pair_views[p, 1]
+def _meet(p, s, view_starts, pairs, rays, reach, first, second):
+    """Count the pairs of points of a species whose rays meet; list them where there is room."""
+    v, w = pairs[p, 0], pairs[p, 1]
+    origin, direction, ahead = rays
     count = 0
     for i in range(view_starts[v, s], view_starts[v, s + 1]):
         for j in range(view_starts[w, s], view_starts[w, s + 1]):
@@ -142,8 +144,8 @@ def _meet(p, s, view_starts, pair_views, origin, direction, pinhole, reach, firs
                 direction[v, i],
                 origin[w, j],
                 direction[w, j],
-                pinhole[v],
-                pinhole[w],
+                ahead[v],
+                ahead[w],
                 reach,
             )[0]
             if gap <= reach:
@@ -154,38 +156,35 @@ def _meet(p, s, view_starts, pair_views, origin, direction, pinhole, reach, firs
 
 
 @njit(cache=True)
-def count_meetings(view_starts, pair_views, origin, direction, pinhole, reach):
+def count_meetings(view_starts, pairs, rays, reach):
     """Candidates per pair and species, (P, S) int64, with a gap of at most `reach` Å."""
     n_species = view_starts.shape[1] - 1
-    counts = np.zeros((pair_views.shape[0], n_species), np.int64)
+    counts = np.zeros((pairs.shape[0], n_species), np.int64)
     nothing = np.empty(0, np.int64)
-    for p in range(pair_views.shape[0]):
+    for p in range(pairs.shape[0]):
         for s in range(n_species):
-            counts[p, s] = _meet(
-                p, s, view_starts, pair_views, origin, direction, pinhole, reach, nothing, nothing
-            )
+            counts[p, s] = _meet(p, s, view_starts, pairs, rays, reach, nothing, nothing)
     return counts
 
 
 @njit(cache=True)
-def nearest_ray(
-    x, y, z, rotation, centre, pinhole, focal, points, heights, origin, direction, low, high, reach
-):
-    """Nearest ray of the image points [low, high) of one view within `reach` of a place.
+def nearest_ray(place, u, s, rotation, pinholes, points, rays, reach):
+    """Nearest ray of the image points of a species in view u within `reach` of a place (x, y, z).
 
     Returns
     -------
-    (index, distance)
+    (row, distance)
         (-1, inf) where none is that near, or the place is not in front of the camera. Of
         equally near ones the first.
     """
-    u, v, depth = _image(x, y, z, rotation, centre, pinhole, focal)
+    x, y, z = place
+    centre, focal = pinholes.centres[u], pinholes.focal[u]
+    screen_x, screen_y, depth = _image(x, y, z, rotation, centre, pinholes.pinhole[u], focal)
     if depth <= 0.0:
         return -1, np.inf
     window = reach
-    if (
-        pinhole
-    ):  # a ray this near deviates by an angle, and on the screen by most where it moves outwards
+    # A ray this near deviates by an angle, and on the screen by most where it moves outwards.
+    if pinholes.pinhole[u]:
         away = math.sqrt((x - centre[0]) ** 2 + (y - centre[1]) ** 2 + (z - centre[2]) ** 2)
         widest = math.acos(min(1.0, depth / away)) + math.asin(min(1.0, reach / away))
         window = np.inf
@@ -194,8 +193,10 @@ def nearest_ray(
                 math.tan(widest) - math.sqrt(max(0.0, away * away - depth * depth)) / depth
             )
     window = window * (1.0 + 1e-9) + 1e-9 * focal
-    h = height2(u, v)
-    best, found = np.inf, -1
+    h = height2(screen_x, screen_y)
+    heights, origin, direction = points.heights[u], rays.origin[u], rays.direction[u]
+    low, high = points.starts[u, s], points.starts[u, s + 1]
+    best, nearest = np.inf, -1
     for k in range(lower_bound(heights, low, high, h - window), high):
         if heights[k] > h + window:
             break
@@ -204,47 +205,31 @@ def nearest_ray(
         cx, cy, cz = py * dz - pz * dy, pz * dx - px * dz, px * dy - py * dx
         d2 = cx * cx + cy * cy + cz * cz
         if d2 < best:
-            best, found = d2, k
+            best, nearest = d2, k
     distance = math.sqrt(best)
     if distance > reach:
         return -1, np.inf
-    return found, distance
+    return nearest, distance
 
 
 @njit(cache=True)
-def fill_meetings(
-    points,
-    heights,
-    view_starts,
-    atom,
-    origin,
-    direction,
-    rotations,
-    centres,
-    pinhole,
-    focal,
-    pair_views,
-    atoms,
-    atom_heights,
-    starts,
-    counts,
-    reach,
-    by_atom,
-):
-    """Enumerate the counted candidates; returns what `rc_hpc.kernels.candidates.fill_candidates` does."""
-    n_views, n_species, total = points.shape[0], starts.size - 1, counts.sum()
-    pairs, kinds = np.empty(total, np.int32), np.empty(total, np.int32)
+def fill_meetings(points, rays, cameras, pinholes, counts, reach, by_atom):
+    """Enumerate the counted candidates; see `rc_hpc.kernels.candidates.fill_candidates`."""
+    pairs, view_starts, source = cameras.pairs, points.starts, points.source
+    origin, direction, ahead = rays
+    n_views, n_species, total = source.shape[0], view_starts.shape[1] - 1, counts.sum()
+    pair_of, kinds = np.empty(total, np.int32), np.empty(total, np.int32)
     places, gaps, along = np.empty((total, 3)), np.empty(total), np.empty(total)
     c = 0
-    for p in range(pair_views.shape[0]):
-        v, w = pair_views[p, 0], pair_views[p, 1]
+    for p in range(pairs.shape[0]):
+        v, w = pairs[p, 0], pairs[p, 1]
         for s in range(n_species):
             first, second = np.empty(counts[p, s], np.int64), np.empty(counts[p, s], np.int64)
-            _meet(p, s, view_starts, pair_views, origin, direction, pinhole, reach, first, second)
+            _meet(p, s, view_starts, pairs, rays, reach, first, second)
             if by_atom:
                 key = np.empty(first.size)  # exact: far below 2^53
                 for k in range(first.size):
-                    key[k] = atom[v, first[k]] * atom.shape[1] + atom[w, second[k]]
+                    key[k] = source[v, first[k]] * source.shape[1] + source[w, second[k]]
                 ranks = stable_order(key)
                 first, second = first[ranks], second[ranks]
             for k in range(first.size):
@@ -254,16 +239,15 @@ def fill_meetings(
                     direction[v, i],
                     origin[w, j],
                     direction[w, j],
-                    pinhole[v],
-                    pinhole[w],
+                    ahead[v],
+                    ahead[w],
                     reach,
                 )
                 places[c, 0], places[c, 1], places[c, 2], along[c] = x, y, z, height3(x, y, z)
-                pairs[c], kinds[c] = p, s
+                pair_of[c], kinds[c] = p, s
                 c += 1
     met = np.empty(total, np.int64)
     residual, nearest = np.empty((total, n_views)), np.empty((total, n_views), np.int32)
-    distance = np.empty(total)
     begin = 0
     for s in range(n_species):
         own = np.flatnonzero(kinds == s)
@@ -271,102 +255,39 @@ def fill_meetings(
         end = begin + own.size
         met[begin:end] = own
         for c in range(begin, end):
-            x, y, z = places[met[c], 0], places[met[c], 1], places[met[c], 2]
+            place = (places[met[c], 0], places[met[c], 1], places[met[c], 2])
             for u in range(n_views):
                 nearest[c, u], residual[c, u] = nearest_ray(
-                    x,
-                    y,
-                    z,
-                    rotations[u],
-                    centres[u],
-                    pinhole[u],
-                    focal[u],
-                    points[u],
-                    heights[u],
-                    origin[u],
-                    direction[u],
-                    view_starts[u, s],
-                    view_starts[u, s + 1],
-                    reach,
+                    place, u, s, cameras.rotations[u], pinholes, points, rays, reach
                 )
-        fill_distances(
-            places[own], atom_heights, atoms, starts[s], starts[s + 1], distance[begin:end]
-        )
         begin = end
-    return (
-        pairs[met],
-        kinds[met],
-        met,
-        places[met],
-        along[met],
-        gaps[met],
-        residual,
-        nearest,
-        distance,
+    return Candidates(
+        pair_of[met], kinds[met], met, places[met], along[met], gaps[met], residual, nearest
     )
 
 
 @njit(cache=True)
-def enumerate_pinhole(
-    positions,
-    numbers,
-    by_atom,
-    rotations,
-    centres,
-    pinhole,
-    focal,
-    pair_views,
-    zero,
-    reach_min,
-    reach_max,
-    many,
-    too_many,
-):
-    """Project a cell, forget the correspondence, and list all candidates.
-
-    Parameters
-    ----------
-    positions, numbers, by_atom, zero, reach_min, reach_max, many, too_many
-        See `rc_hpc.kernels.enumeration.enumerate_cell`.
-    rotations, centres, pinhole, focal
-        See `project_pinhole`.
-
-    Returns
-    -------
-    As `enumerate_cell`.
-    """
-    order, starts, kinds = species_ranges(numbers, by_atom)
+def project_pinhole_cell(positions, numbers, by_atom, rotations, pinholes):
+    """As `rc_hpc.kernels.enumeration.project_cell`."""
+    order, starts, species = species_ranges(numbers, by_atom)
     positions = positions[order]
-    screen, _ = project_pinhole(positions, rotations, centres, pinhole, focal)
-    points, heights, view_starts, atom = image_points(screen, starts, not by_atom, zero)
-    origin, direction = rays_of(points, view_starts, rotations, centres, pinhole, focal)
-    atoms, atom_heights, atom_order = sort_in_space(positions, starts)
-    reach = reach_max
-    counts = count_meetings(view_starts, pair_views, origin, direction, pinhole, reach)
+    screen, _ = project_pinhole(positions, rotations, pinholes)
+    return Projection(shown_by_all(screen, starts, species), sort_in_space(positions, starts))
+
+
+@njit(cache=True)
+def enumerate_pinhole_points(images, by_atom, cameras, pinholes, limits):
+    """As `rc_hpc.kernels.enumeration.enumerate_points`."""
+    points = sort_points(images, not by_atom, limits.tie)
+    rays = rays_of(points, cameras.rotations, pinholes)
+    reach = limits.reach_max
+    counts = count_meetings(points.starts, cameras.pairs, rays, reach)
     total = counts.sum()
-    while total > many and reach > reach_min:
-        reach = max(reach_min, 0.5 * reach)
-        counts = count_meetings(view_starts, pair_views, origin, direction, pinhole, reach)
+    while total > limits.many and reach > limits.reach_min:
+        reach = max(limits.reach_min, 0.5 * reach)
+        counts = count_meetings(points.starts, cameras.pairs, rays, reach)
         total = counts.sum()
-    if total > too_many:
+    if total > limits.too_many:
         counts[:] = 0
-    candidates = fill_meetings(
-        points,
-        heights,
-        view_starts,
-        atom,
-        origin,
-        direction,
-        rotations,
-        centres,
-        pinhole,
-        focal,
-        pair_views,
-        atoms,
-        atom_heights,
-        starts,
-        counts,
-        reach,
-        by_atom,
-    )
-    return total, reach, kinds, starts, points, atoms, atom_heights, atom_order, candidates
+    candidates = fill_meetings(points, rays, cameras, pinholes, counts, reach, by_atom)
+    return Enumerated(points, candidates), total, reach

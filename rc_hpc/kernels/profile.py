@@ -3,7 +3,7 @@
 import numpy as np
 from numba import njit
 
-from rc_hpc.kernels.certificate import acceptance_delta
+from rc_hpc.kernels.certificate import acceptance_delta, views_of
 
 
 @njit(cache=True)
@@ -34,7 +34,7 @@ def union(lower, upper, zero):
 
 
 @njit(cache=True)
-def delta_profile(masks, pair, gap, residual, distance, pair_views, exact_gap, zero):
+def delta_profile(masks, candidates, distance, pairs, exact_gap, zero):
     """Tolerances at which each view subset has a phantom.
 
     A candidate is a phantom from the tolerance at which all views accept it up to, not
@@ -46,9 +46,10 @@ def delta_profile(masks, pair, gap, residual, distance, pair_views, exact_gap, z
     ----------
     masks : (K,) int64
         View subsets as bit masks.
-    pair, gap, residual, distance
-        Candidates, see `fill_candidates`.
-    pair_views : (P, 2) int64
+    candidates : Candidates
+    distance : (C,) float64
+        From the nearest true atom, Å.
+    pairs : (P, 2) int64
     exact_gap : float
         Only rays that meet within it count (Definition 7), Å; inf for phantoms by acceptance.
     zero : float
@@ -61,24 +62,20 @@ def delta_profile(masks, pair, gap, residual, distance, pair_views, exact_gap, z
     lower, upper : (T,) float64
         Disjoint and ascending within a subset, Å.
     """
+    pair, gap, residual = candidates.pair, candidates.gap, candidates.residual
     suspects = np.flatnonzero((distance > gap + zero) & (gap <= exact_gap))
     starts = np.zeros(masks.size + 1, np.int64)
     lower, upper = np.empty(suspects.size), np.empty(suspects.size)
     lows, highs = [np.empty(0)], [np.empty(0)]
     buffer = np.empty(residual.shape[1], np.int64)
     for k in range(masks.size):
-        size = 0
-        for u in range(buffer.size):
-            if masks[k] >> u & 1:
-                buffer[size] = u
-                size += 1
-        views = buffer[:size]
+        views = views_of(masks[k], buffer)
         count = 0
         for c in suspects:
-            own = (1 << pair_views[pair[c], 0]) | (1 << pair_views[pair[c], 1])
+            own = (1 << pairs[pair[c], 0]) | (1 << pairs[pair[c], 1])
             if own & ~masks[k]:
                 continue
-            needed = acceptance_delta(c, gap, residual, pair_views, pair, views)
+            needed = acceptance_delta(c, pair, gap, residual, pairs, views)
             if needed < distance[c] - zero:
                 lower[count], upper[count] = needed, distance[c]
                 count += 1

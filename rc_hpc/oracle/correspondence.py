@@ -5,12 +5,13 @@ from __future__ import annotations
 import numpy as np
 
 from rc_hpc.kernels.noise import best_tuples, consistent_tuples, fit_tuples, reassignment_costs
+from rc_hpc.kernels.records import Cameras, Centroids, PairFrames
 
 #: Tuples that are tried at most in search of a better correspondence, and branches of that search.
 MANY_TUPLES, MANY_BRANCHES = 20_000, 100
 
 
-def correspond(points, rotations, inverse, frames, reach, bound=np.inf):
+def correspond(centroids: Centroids, cameras: Cameras, frames: PairFrames, reach, bound=np.inf):
     """Group the image points of one species into atoms, every point used exactly once.
 
     The number of atoms is the number of points in a view, so no phantom can survive. The
@@ -21,12 +22,8 @@ def correspond(points, rotations, inverse, frames, reach, bound=np.inf):
 
     Parameters
     ----------
-    points : (V, n, 2) float64
-        Å.
-    rotations : (V, 3, 3) float64
-    inverse : (3, 3) float64
-        See `rc_hpc.geometry.pairs.least_squares_inverse`.
-    frames : PairFrames
+    centroids
+    cameras, frames
         Pairs that candidates are drawn from.
     reach : float
         Gap of two rays up to which they are thought to be one atom's at first, Å.
@@ -40,21 +37,11 @@ def correspond(points, rotations, inverse, frames, reach, bound=np.inf):
     """
     from scipy.optimize import linear_sum_assignment
 
-    tuples = best_tuples(
-        points,
-        rotations,
-        inverse,
-        frames.views,
-        frames.screen_normal,
-        frames.screen_side,
-        frames.normal,
-        frames.dual,
-        reach,
-    )
-    n_views, unchanged, v = len(points), 0, 0
+    tuples = best_tuples(centroids, cameras.pairs, frames, reach)
+    n_views, unchanged, v = len(centroids.screen), 0, 0
     while unchanged < n_views and len(tuples) > 1:
         unchanged += 1
-        costs, settled = reassignment_costs(points, rotations, inverse, tuples, v)
+        costs, settled = reassignment_costs(centroids, tuples, v)
         if not settled:
             chosen = linear_sum_assignment(costs)[1]
             before = costs[np.arange(len(tuples)), tuples[:, v]].sum()
@@ -63,36 +50,27 @@ def correspond(points, rotations, inverse, frames, reach, bound=np.inf):
                 tuples[:, v] = chosen
                 unchanged = 1
         v = (v + 1) % n_views
-    positions, misfits = fit_tuples(points, rotations, inverse, tuples)
+    positions, misfits = fit_tuples(centroids, tuples)
     if misfits.max() > bound:
-        better = _exact_cover(points, rotations, inverse, frames, reach, bound)
+        better = _exact_cover(centroids, cameras, frames, reach, bound)
         if better is not None:
             tuples = better
-            positions, misfits = fit_tuples(points, rotations, inverse, tuples)
+            positions, misfits = fit_tuples(centroids, tuples)
     return positions, misfits, tuples
 
 
-def _exact_cover(points, rotations, inverse, frames, reach, bound):
-    """Tuples (n, V) of least total misfit, each within the bound, that use every point once; None where none are found."""
+def _exact_cover(centroids, cameras, frames, reach, bound):
+    """Tuples (n, V) of least total misfit that use every point once, each within the bound.
+
+    None where none are found.
+    """
     from scipy.optimize import Bounds, LinearConstraint, milp
     from scipy.sparse import csr_array
 
-    n_views, n = points.shape[:2]
-    best = int(np.argmin(frames.kappa))
-    v, w = frames.views[best]
+    n_views, n = centroids.screen.shape[:2]
+    best = int(np.argmin(cameras.kappa))
     tuples, misfits = consistent_tuples(
-        points,
-        rotations,
-        inverse,
-        v,
-        w,
-        frames.screen_normal[best],
-        frames.screen_side[best],
-        frames.normal[best],
-        frames.dual[best],
-        reach,
-        bound,
-        MANY_TUPLES,
+        centroids, cameras.pairs, frames, best, reach, bound, MANY_TUPLES
     )
     if len(tuples) < n:
         return None
@@ -101,14 +79,14 @@ def _exact_cover(points, rotations, inverse, frames, reach, bound):
         (np.ones(rows.size), (rows, np.repeat(np.arange(len(tuples)), n_views))),
         shape=(n * n_views, len(tuples)),
     )
-    found = milp(
+    solution = milp(
         misfits / bound,
         constraints=LinearConstraint(uses, 1, 1),
         integrality=np.ones(len(tuples)),
         bounds=Bounds(0, 1),
         options={"node_limit": MANY_BRANCHES},
     )
-    if found.x is None:
+    if solution.x is None:
         return None
-    chosen = tuples[found.x > 0.5]
+    chosen = tuples[solution.x > 0.5]
     return chosen[np.argsort(chosen[:, 0])] if len(chosen) == n else None

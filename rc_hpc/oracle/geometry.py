@@ -1,136 +1,67 @@
-"""The geometric half of the oracle: one cell in, all view subsets out."""
+"""The geometric half of the oracle: image points of one structure in, all view subsets out.
+
+`project` knows the atoms; `enumerate` takes image points from anywhere, `reconstruct` what it
+found. Only `certify`, `profile` and what compares with the truth need the atoms again.
+"""
 
 from __future__ import annotations
-
-from dataclasses import dataclass, replace
-from functools import cached_property
 
 import numpy as np
 
 from rc_hpc.core.constants import CENSUS_ZERO, NUMERICAL_ZERO, SAME_RECONSTRUCTION
 from rc_hpc.core.errors import Status, StructureError, UsageError
 from rc_hpc.core.vocabulary import MERGE_RULES
-from rc_hpc.geometry.pairs import least_squares_inverse, pair_frames, pinhole_pairs, subset_masks
+from rc_hpc.geometry.pairs import (
+    cameras_of,
+    least_squares_inverse,
+    pair_frames,
+    pinholes_of,
+    subset_masks,
+)
 from rc_hpc.geometry.protocol import Protocol
-from rc_hpc.kernels.enumeration import enumerate_cell
-from rc_hpc.kernels.perspective import enumerate_pinhole, project_pinhole
+from rc_hpc.kernels.candidates import candidate_distances
+from rc_hpc.kernels.certificate import certify
+from rc_hpc.kernels.doors import read_cell, read_pinhole_cell
+from rc_hpc.kernels.enumeration import enumerate_points, project_cell
+from rc_hpc.kernels.perspective import (
+    enumerate_pinhole_points,
+    project_pinhole,
+    project_pinhole_cell,
+)
 from rc_hpc.kernels.profile import delta_profile
+from rc_hpc.kernels.records import (
+    UNKNOWN,
+    Candidates,
+    Certificates,
+    Enumerated,
+    ImagePoints,
+    Limits,
+    Merging,
+    PointSet,
+    Projection,
+    Readout,
+    Scales,
+    SortedPoints,
+    Subsets,
+)
 from rc_hpc.kernels.steps import dominance_steps
-from rc_hpc.kernels.subsets import DOMINANCE, all_subsets
+from rc_hpc.kernels.subsets import DOMINANCE, reconstruct_subsets
+from rc_hpc.oracle.reading import Enumeration, Reading, Reconstructions
 
-#: Candidates up to which the phantom profile is followed beyond delta; above, its horizon is halved.
+#: Candidates up to which the phantom profile is followed beyond delta; above, its horizon
+#: is halved.
 PROFILE_CANDIDATES = 2_000_000
 #: Depth that every atom must have in front of a pinhole camera, Å.
 NEAREST = 0.1
-
-
-@dataclass(frozen=True)
-class Candidates:
-    """All candidates of one structure up to `reach`; see `fill_candidates` for the arrays."""
-
-    pair: np.ndarray
-    species: np.ndarray
-    met: np.ndarray
-    position: np.ndarray
-    height: np.ndarray
-    gap: np.ndarray
-    residual: np.ndarray
-    nearest: np.ndarray
-    distance: np.ndarray
-    reach: float
-
-
-@dataclass(frozen=True)
-class Enumeration:
-    """One cell, projected, forgotten and triangulated: all that a reconstruction needs.
-
-    Attributes
-    ----------
-    candidates
-    points : (V, n, 2) float64
-        Image points, Å.
-    atoms, heights, order
-        True atoms from `sort_in_space`.
-    starts : (S + 1,) int64
-        Species ranges of the atoms.
-    kinds : (S,)
-        Atomic number of each species.
-    """
-
-    candidates: Candidates
-    points: np.ndarray
-    atoms: np.ndarray
-    heights: np.ndarray
-    order: np.ndarray
-    starts: np.ndarray
-    kinds: np.ndarray
-
-    def within(self, delta: float) -> Enumeration:
-        """Without the candidates that no tolerance up to `delta` (Å) accepts."""
-        c = self.candidates
-        near = np.flatnonzero(c.gap <= delta)
-        arrays = (
-            c.pair,
-            c.species,
-            c.met,
-            c.position,
-            c.height,
-            c.gap,
-            c.residual,
-            c.nearest,
-            c.distance,
-        )
-        return replace(
-            self, candidates=Candidates(*(array[near] for array in arrays), min(delta, c.reach))
-        )
-
-
-@dataclass(frozen=True)
-class Reconstructions:
-    """What every view subset gives.
-
-    Arrays of length K (subsets) are described in `all_subsets`; `cells` are the returned
-    point sets as (atomic numbers, positions) and `cell_numbers` the distinct
-    reconstruction each of them is. Cell 0 is the true one. Atoms come sorted by species
-    and along a generic direction, so that labels (which spglib makes of near-symmetric
-    cells in an order-dependent way) do not depend on the order of the input; under the
-    merge rules `mean` and `first` they come in the order in which they were met.
-    """
-
-    n_recovered: np.ndarray
-    n_phantoms: np.ndarray
-    n_exact: np.ndarray
-    reconstruction: np.ndarray
-    entry: np.ndarray
-    phantom_delta: np.ndarray
-    phantom_delta_exact: np.ndarray
-    point_error: np.ndarray
-    atom_error: np.ndarray
-    set_starts: np.ndarray
-    set_points: np.ndarray
-    set_met: np.ndarray
-    cell_numbers: np.ndarray
-    phantoms: np.ndarray
-    candidates: Candidates
-    numbers: np.ndarray
-    by_atom: bool
-
-    @cached_property
-    def cells(self) -> list[tuple[np.ndarray, np.ndarray]]:
-        """The point sets, each as atomic numbers (M,) and positions (M, 3), Å."""
-        cells = []
-        for bounds in self.set_starts:
-            rows, sizes = slice(bounds[0], bounds[-1]), np.diff(bounds)
-            numbers, points = np.repeat(self.numbers, sizes), self.set_points[rows]
-            if self.by_atom:
-                ranks = np.lexsort((self.set_met[rows], np.repeat(np.arange(sizes.size), sizes)))
-                numbers, points = numbers[ranks], points[ranks]
-            cells.append((numbers, points))
-        return cells
+#: Below which lengths are one number, Å.
+SCALES = Scales(NUMERICAL_ZERO, CENSUS_ZERO, SAME_RECONSTRUCTION)
 
 
 class GeometricOracle:
     """Projects, forgets the correspondence, triangulates, verifies and merges.
+
+    `run` does all of it for one cell in one call of the kernels; the other methods are its
+    steps, each of which may start from what comes from elsewhere.
 
     Parameters
     ----------
@@ -138,7 +69,7 @@ class GeometricOracle:
     subsets : sequence of tuple of int
         Camera indices of each view subset.
     enumeration, merge : str
-        See `rc_hpc.core.options`.
+        See `rc_hpc.core.vocabulary`.
     max_candidates : int
         Candidates beyond which a structure is refused.
     """
@@ -156,26 +87,29 @@ class GeometricOracle:
         self.pinhole = bool(protocol.pinhole.any())
         if self.pinhole and merge == "least-squares":
             raise UsageError(
-                "--merge least-squares solves for orthographic cameras only: take dominance or best-residual with pinhole ones"
+                "--merge least-squares solves for orthographic cameras only: "
+                "take dominance or best-residual with pinhole ones"
             )
-        self.frames = pinhole_pairs(protocol) if self.pinhole else pair_frames(protocol)
-        self.rotations = np.ascontiguousarray(protocol.rotations)
-        self.masks = subset_masks(subsets)
-        self.inverses = least_squares_inverse(protocol, subsets)
+        self.cameras = cameras_of(protocol)
+        #: Frames of the pairs, or where the cameras stand: what the kernels of either kind need.
+        self.optics = pinholes_of(protocol) if self.pinhole else pair_frames(protocol)
         self.rule = MERGE_RULES.index(merge)
         self.max_candidates = max_candidates
         # A mean weighs a point by its candidates, and `first` follows the atoms' order: both
         # are defined on the atoms' images one by one, not on what a picture shows.
         self.by_atom = merge in ("mean", "first")
-        self.anchors = np.full(len(subsets), -1, dtype=np.int64)
+        anchors = np.full(len(subsets), -1, dtype=np.int64)
         if enumeration == "anchor":
-            pairs = [tuple(pair) for pair in self.frames.views.tolist()]
-            self.anchors[:] = [
-                pairs.index(s[:2]) if s[:2] in pairs else -2 for s in map(tuple, subsets)
-            ]
+            pairs = [tuple(pair) for pair in self.cameras.pairs.tolist()]
+            anchors[:] = [pairs.index(s[:2]) if s[:2] in pairs else -2 for s in map(tuple, subsets)]
+        self.subsets = Subsets(
+            subset_masks(subsets), least_squares_inverse(protocol, subsets), anchors
+        )
 
-    def enumerate(self, positions, numbers, reach_min, reach_max) -> Enumeration:
-        """Enumerate all candidates of a cell; depends on the protocol and on `by_atom` only.
+    # ------------------------------------------------------------------ atoms to candidates
+
+    def project(self, positions, numbers) -> Projection:
+        """Image points of a cell in every view, and its atoms for comparison.
 
         Parameters
         ----------
@@ -183,98 +117,106 @@ class GeometricOracle:
             Cartesian positions, Å, finite.
         numbers : (n,) array_like
             Atomic numbers.
-        reach_min, reach_max : float
+
+        Raises
+        ------
+        StructureError
+            The cell reaches a pinhole camera or what is behind it.
+        """
+        positions, numbers = self._atoms(positions, numbers)
+        cell = positions, numbers, self.by_atom, self.cameras.rotations
+        return project_pinhole_cell(*cell, self.optics) if self.pinhole else project_cell(*cell)
+
+    def enumerate(
+        self,
+        images: ImagePoints,
+        reach_min: float,
+        reach_max: float,
+        truth: PointSet | None = None,
+        tie: float = NUMERICAL_ZERO,
+    ) -> Enumeration:
+        """Enumerate all candidates of image points, wherever these come from.
+
+        Depends on the protocol and on `by_atom` only.
+
+        Parameters
+        ----------
+        images
+            Finite; in the order of the cameras.
+        reach_min, reach_max
             Gap that must be covered, and the one that is covered where memory allows, Å.
+        truth
+            True atoms by the same species, where they are known: they change no candidate.
+        tie
+            Scale at which ties are judged, Å: image points within it are one, and residuals
+            that differ by less are equal. Points with errors need one of their errors' size.
 
         Raises
         ------
         StructureError
             Too many candidates.
         """
-        frames = self.frames
-        positions, numbers = (
-            np.ascontiguousarray(positions, dtype=np.float64),
-            np.ascontiguousarray(numbers, dtype=np.int64),
-        )
-        limits = (
-            NUMERICAL_ZERO,
-            float(reach_min),
-            float(reach_max),
-            PROFILE_CANDIDATES,
-            self.max_candidates,
-        )
-        if self.pinhole:
-            cameras = self.rotations, frames.centres, frames.pinhole, frames.focal
-            self._refuse_hidden(positions, cameras)
-            made = enumerate_pinhole(
-                positions, numbers, self.by_atom, *cameras, frames.views, *limits
-            )
-        else:
-            made = enumerate_cell(
-                positions,
-                numbers,
-                self.by_atom,
-                self.rotations,
-                frames.views,
-                frames.normal,
-                frames.screen_normal,
-                frames.screen_side,
-                frames.dual,
-                *limits,
-            )
-        total, reach, kinds, starts, points, atoms, atom_heights, atom_order, found = made
-        if total > self.max_candidates:
-            raise StructureError(
-                Status.too_large,
-                f"{total} candidates at delta {reach_min} Å; raise --max-candidates ({self.max_candidates}) or lower --delta",
-            )
-        return Enumeration(
-            Candidates(*found, reach), points, atoms, atom_heights, atom_order, starts, kinds
-        )
+        limits = self._limits(reach_min, reach_max, tie)
+        door = enumerate_pinhole_points if self.pinhole else enumerate_points
+        enumerated, total, reach = door(images, self.by_atom, self.cameras, self.optics, limits)
+        self._refuse_many(total, reach_min)
+        distance = None if truth is None else candidate_distances(enumerated.candidates, truth)
+        return Enumeration(*enumerated, images.species, reach, limits.tie, truth, distance)
 
-    def _refuse_hidden(self, positions, cameras) -> None:
-        """Refuse a cell that reaches a pinhole camera or what is behind it."""
-        depth = project_pinhole(positions, *cameras)[1]
-        v, k = np.unravel_index(depth.argmin(), depth.shape) if depth.size else (0, 0)
-        if depth.size and depth[v, k] < NEAREST:
-            place = ", ".join(f"{x:.3f}" for x in positions[k])
-            raise StructureError(
-                Status.behind_camera,
-                f"atom {k + 1} at ({place}) Å is behind or at camera {self.protocol.views[v]!r} (depth {depth[v, k]:.3g} Å, at least {NEAREST} Å is needed): "
-                "move that camera farther away",
-            )
-
-    def fixes_all(self, candidates: Candidates, atoms) -> np.ndarray:
-        """Whether the rays of every atom meet in the atom, for some pair of each subset, (K,) bool.
-
-        Those of an independent orthographic pair always do. The rays of two pinhole cameras do
-        not for an atom on the line through both, of which no theorem speaks then.
+    def enumerate_cell(self, positions, numbers, reach_min, reach_max) -> Enumeration:
+        """`project`, then `enumerate` with the truth.
 
         Parameters
         ----------
-        candidates
-            At least those of the smallest delta.
-        atoms : (n, 3)
-            Å.
+        positions, numbers
+            See `project`.
+        reach_min, reach_max
+            See `enumerate`.
         """
-        from scipy.spatial import cKDTree
+        images, truth = self.project(positions, numbers)
+        return self.enumerate(images, reach_min, reach_max, truth)
 
-        own = np.flatnonzero((candidates.gap <= CENSUS_ZERO) & (candidates.distance <= CENSUS_ZERO))
-        atom = cKDTree(atoms).query(candidates.position[own])[1]
-        needed = np.bitwise_or.reduce(1 << self.frames.views[candidates.pair[own]], axis=1)
-        return np.array(
-            [np.unique(atom[(needed & ~mask) == 0]).size == len(atoms) for mask in self.masks]
+    def _limits(self, reach_min, reach_max, tie) -> Limits:
+        return Limits(
+            float(tie), float(reach_min), float(reach_max), PROFILE_CANDIDATES, self.max_candidates
         )
 
-    def at_delta(
+    def _refuse_many(self, total: int, reach: float) -> None:
+        if total > self.max_candidates:
+            raise StructureError(
+                Status.too_large,
+                f"{total} candidates at delta {reach} Å; raise --max-candidates "
+                f"({self.max_candidates}) or lower --delta",
+            )
+
+    def _atoms(self, positions, numbers) -> tuple[np.ndarray, np.ndarray]:
+        """A cell as the kernels take it, all of it in front of every pinhole camera."""
+        positions = np.ascontiguousarray(positions, dtype=np.float64)
+        numbers = np.ascontiguousarray(numbers, dtype=np.int64)
+        if self.pinhole and numbers.size:
+            depth = project_pinhole(positions, self.cameras.rotations, self.optics)[1]
+            v, k = np.unravel_index(depth.argmin(), depth.shape)
+            if depth[v, k] < NEAREST:
+                place = ", ".join(f"{x:.3f}" for x in positions[k])
+                raise StructureError(
+                    Status.behind_camera,
+                    f"atom {k + 1} at ({place}) Å is behind or at camera "
+                    f"{self.protocol.views[v]!r} (depth {depth[v, k]:.3g} Å, at least {NEAREST} Å "
+                    "is needed): move that camera farther away",
+                )
+        return positions, numbers
+
+    # ------------------------------------------------------------------ candidates to subsets
+
+    def reconstruct(
         self, found: Enumeration, delta, keep_all=False, chosen=slice(None)
     ) -> Reconstructions:
-        """Reconstruct an enumerated cell on the view subsets.
+        """Reconstruct what was enumerated on the view subsets, the truth known or not.
 
         Parameters
         ----------
         found
-            From `enumerate` of an oracle with the same protocol and the same `by_atom`.
+            From an oracle with the same protocol and the same `by_atom`.
         delta : float
             Acceptance and merge tolerance, Å, within the enumeration's reach.
         keep_all : bool
@@ -282,70 +224,111 @@ class GeometricOracle:
         chosen : (K,) int64
             Indices of the subsets; by default all.
         """
-        c, starts, kinds = found.candidates, found.starts, found.kinds
-        if delta > c.reach:
-            raise ValueError(f"delta {delta} Å, but candidates are enumerated up to {c.reach} Å")
-        (
-            n_recovered,
-            n_phantoms,
-            n_exact,
-            reconstruction,
-            entry,
-            phantom_delta,
-            phantom_delta_exact,
-            point_error,
-            atom_error,
-            set_starts,
-            set_points,
-            set_met,
-            set_numbers,
-            phantoms,
-        ) = all_subsets(
-            self.masks[chosen],
-            self.inverses[chosen],
-            self.anchors[chosen],
-            self.rule,
-            keep_all,
-            delta,
-            NUMERICAL_ZERO,
-            CENSUS_ZERO,
+        reconstructed = reconstruct_subsets(
+            Subsets(*(array[chosen] for array in self.subsets)),
+            self._merging(found, delta),
             SAME_RECONSTRUCTION,
-            c.pair,
-            c.species,
-            c.met,
-            c.position,
-            c.height,
-            c.gap,
-            c.residual,
-            c.nearest,
-            c.distance,
-            self.frames.views,
-            self.frames.kappa,
-            found.points,
-            self.rotations,
-            found.atoms,
-            found.heights,
-            found.order,
-            starts,
+            Enumerated(found.points, found.candidates),
+            self.cameras,
+            UNKNOWN if found.truth is None else found.truth,
+            keep_all,
         )
-        return Reconstructions(
-            n_recovered,
-            n_phantoms,
-            n_exact,
-            reconstruction,
-            entry,
-            phantom_delta,
-            phantom_delta_exact,
-            point_error,
-            atom_error,
-            set_starts,
-            set_points,
-            set_met,
-            set_numbers,
-            phantoms,
-            c,
-            kinds,
+        return Reconstructions(*reconstructed, found.species, self.by_atom)
+
+    def certify(self, found: Enumeration, delta) -> Certificates:
+        """Phantoms of every view subset at delta, and from which tolerance on; needs the truth."""
+        self._within_reach(found, delta)
+        return certify(
+            self.subsets.masks,
+            found.candidates,
+            found.distance,
+            self.cameras.pairs,
+            SCALES,
+            float(delta),
+        )
+
+    def at_delta(self, found: Enumeration, delta, keep_all=False) -> Reading:
+        """`reconstruct` and `certify` on all subsets."""
+        made = reconstruct_subsets(
+            self.subsets,
+            self._merging(found, delta),
+            SAME_RECONSTRUCTION,
+            Enumerated(found.points, found.candidates),
+            self.cameras,
+            found.truth,
+            keep_all,
+        )
+        return Reading(*made, found.species, self.by_atom, *self.certify(found, delta), found)
+
+    def run(self, positions, numbers, delta, delta_max=0.0, keep_all=False) -> Reading:
+        """Read one cell on every view subset.
+
+        Parameters
+        ----------
+        positions, numbers
+            See `project`.
+        delta, keep_all
+            See `reconstruct`.
+        delta_max : float
+            Horizon of the phantom profile, Å; `delta` where smaller.
+        """
+        limits = self._limits(delta, max(delta, delta_max), NUMERICAL_ZERO)
+        readout = Readout(
+            self.subsets, Merging(self.rule, float(delta), limits.tie), SCALES, bool(keep_all)
+        )
+        door = read_pinhole_cell if self.pinhole else read_cell
+        found, compared, reconstructed, certificates = door(
+            *self._atoms(positions, numbers),
             self.by_atom,
+            self.cameras,
+            self.optics,
+            limits,
+            readout,
+        )
+        points, candidates, total, reach = found
+        self._refuse_many(total, delta)
+        species, truth, distance = compared
+        enumeration = Enumeration(
+            SortedPoints(*points),
+            Candidates(*candidates),
+            species,
+            reach,
+            limits.tie,
+            PointSet(*truth),
+            distance,
+        )
+        return Reading(*reconstructed, species, self.by_atom, *certificates, enumeration)
+
+    def _merging(self, found: Enumeration, delta) -> Merging:
+        self._within_reach(found, delta)
+        return Merging(self.rule, float(delta), found.tie)
+
+    @staticmethod
+    def _within_reach(found: Enumeration, delta) -> None:
+        if delta > found.reach:
+            raise ValueError(
+                f"delta {delta} Å, but candidates are enumerated up to {found.reach} Å"
+            )
+
+    # ------------------------------------------------------------------ over all tolerances
+
+    def fixes_all(self, found: Enumeration) -> np.ndarray:
+        """Whether the rays of every atom meet in the atom, for some pair of each subset, (K,) bool.
+
+        Those of an independent orthographic pair always do. The rays of two pinhole cameras do
+        not for an atom on the line through both, of which no theorem speaks then.
+        """
+        from scipy.spatial import cKDTree
+
+        candidates, atoms = found.candidates, found.truth.positions
+        own = np.flatnonzero((candidates.gap <= CENSUS_ZERO) & (found.distance <= CENSUS_ZERO))
+        atom = cKDTree(atoms).query(candidates.position[own])[1]
+        needed = np.bitwise_or.reduce(1 << self.cameras.pairs[candidates.pair[own]], axis=1)
+        return np.array(
+            [
+                np.unique(atom[(needed & ~mask) == 0]).size == len(atoms)
+                for mask in self.subsets.masks
+            ]
         )
 
     def steps(self, found: Enumeration, deltas) -> np.ndarray:
@@ -357,19 +340,14 @@ class GeometricOracle:
             Ascending, Å, within the enumeration's reach.
         """
         if self.rule != DOMINANCE:  # the other rules merge at delta
-            return np.ones((self.masks.size, len(deltas)), dtype=bool)
-        c = found.candidates
+            return np.ones((self.subsets.masks.size, len(deltas)), dtype=bool)
         return dominance_steps(
-            self.masks,
-            self.anchors,
+            self.subsets,
             deltas,
-            c.pair,
-            c.gap,
-            c.residual,
-            c.nearest,
-            self.frames.views,
-            found.points.shape[1],
-            NUMERICAL_ZERO,
+            found.candidates,
+            self.cameras.pairs,
+            found.points.screen.shape[1],
+            found.tie,
         )
 
     def profile(self, found: Enumeration, exact_gap=np.inf):
@@ -380,30 +358,11 @@ class GeometricOracle:
         exact_gap : float
             Only rays that meet within it count, Å: CENSUS_ZERO for Definition 7.
         """
-        c = found.candidates
         return delta_profile(
-            self.masks,
-            c.pair,
-            c.gap,
-            c.residual,
-            c.distance,
-            self.frames.views,
+            self.subsets.masks,
+            found.candidates,
+            found.distance,
+            self.cameras.pairs,
             float(exact_gap),
             NUMERICAL_ZERO,
-        )
-
-    def run(self, positions, numbers, delta, delta_max=0.0, keep_all=False) -> Reconstructions:
-        """Reconstruct one cell on every view subset.
-
-        Parameters
-        ----------
-        positions, numbers
-            See `enumerate`.
-        delta, keep_all
-            See `at_delta`.
-        delta_max : float
-            Horizon of the phantom profile, Å; `delta` where smaller.
-        """
-        return self.at_delta(
-            self.enumerate(positions, numbers, delta, max(delta, delta_max)), delta, keep_all
         )

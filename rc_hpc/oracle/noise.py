@@ -7,7 +7,7 @@ whose symprec does depend on it.
 
 from __future__ import annotations
 
-import hashlib
+import itertools
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -19,30 +19,40 @@ from rc_hpc.core.constants import (
     DELTA,
     MAX_VIEWS,
     NUMERICAL_ZERO,
+    SAME_RECONSTRUCTION,
     TAU,
 )
 from rc_hpc.core.errors import Status, StructureError, UsageError
 from rc_hpc.core.vocabulary import ESTIMATORS, LABELLERS, MERGE_RULES, RECORDED_READING
 from rc_hpc.core.vocabulary import NOISE_RULES as RULES
-from rc_hpc.geometry.pairs import PairFrames, least_squares_inverse, pair_frames
+from rc_hpc.geometry.pairs import cameras_of, least_squares_inverse, pair_frames, subset_masks
 from rc_hpc.geometry.protocol import Protocol
-from rc_hpc.kernels.candidates import (
-    count_candidates,
-    fill_candidates,
-    image_points,
-    normal_heights,
-    project,
+from rc_hpc.kernels.enumeration import enumerate_points
+from rc_hpc.kernels.points import project, shown_by_all, sort_points, species_ranges
+from rc_hpc.kernels.records import (
+    UNKNOWN,
+    Cameras,
+    Centroids,
+    ImagePoints,
+    Limits,
+    Merging,
+    PairFrames,
+    Subsets,
 )
-from rc_hpc.kernels.subsets import reconstruct
+from rc_hpc.kernels.subsets import reconstruct_subsets
 from rc_hpc.oracle.cell import PackedCell, tile
 from rc_hpc.oracle.correspondence import correspond
-from rc_hpc.symmetry.conventional import canonical_order
+from rc_hpc.oracle.draws import counter_draws
+from rc_hpc.oracle.reading import Reconstructions
 from rc_hpc.symmetry.guard import NULL_RECORDER
 from rc_hpc.symmetry.labels import label_cell
 from rc_hpc.symmetry.statistical import LEVEL, symmetrised
 
-#: Drawn atoms of one species beyond which a structure is refused: the matching takes their square, thrice.
+#: Drawn atoms of one species beyond which a structure is refused: the matching takes their
+#: square, thrice.
 MANY_ATOMS = 5000
+#: More candidates than there can be: an estimator's pair alone is never too much.
+MANY = np.iinfo(np.int64).max
 #: delta of the rule `common` in units of sigma. A centroid and a position predicted from two
 #: perpendicular views differ by sqrt(2) sigma a coordinate, so 8 sigma is 5.7 deviations:
 #: exceeded once in 10^7 centroids.
@@ -112,42 +122,6 @@ def delta_of(rule: str, sigma: float, kappa: float) -> float:
     return max(0.01, 4.0 * np.sqrt(2.0) * kappa * sigma)
 
 
-def counter_draws(id: str, seed: int, positions, numbers, n_views: int) -> np.ndarray:
-    """Standard normal errors of a structure's centroids, the same in every run, rank and order.
-
-    Each view has its own counter-based stream, keyed by a hash of (id, seed, view); atoms
-    draw from it in `canonical_order`.
-
-    Returns
-    -------
-    (n_views, n, 2) float64
-        In the order of the atoms given.
-    """
-    draws = np.empty((n_views, len(numbers), 2))
-    order = canonical_order(np.asarray(positions, float), np.asarray(numbers))
-    for view in range(n_views):
-        key = hashlib.blake2b(f"{seed}\n{view}\n{id}".encode(), digest_size=16).digest()
-        stream = np.random.Generator(np.random.Philox(key=np.frombuffer(key, np.uint64)))
-        draws[view, order] = stream.standard_normal((len(numbers), 2))
-    return draws
-
-
-def shared_draws(sizes, seed: int, n_views: int) -> list[np.ndarray]:
-    """The record's errors: one generator per seed, shared by all structures in their order.
-
-    Parameters
-    ----------
-    sizes
-        Atoms of each drawn structure.
-
-    Returns
-    -------
-    list of (n_views, n, 2) float64
-    """
-    stream = np.random.default_rng(seed)
-    return [np.stack([stream.standard_normal((n, 2)) for _ in range(n_views)]) for n in sizes]
-
-
 class NoisyOracle:
     """Reads noisy centroids of one structure after another under one reading.
 
@@ -164,32 +138,40 @@ class NoisyOracle:
         self, protocol: Protocol, reading: NoiseReading = NoiseReading(), recorder=NULL_RECORDER
     ):
         self.protocol, self.reading, self.recorder = protocol, reading, recorder
-        self.rotations = np.ascontiguousarray(protocol.rotations)
+        frames, cameras = pair_frames(protocol), cameras_of(protocol)
+        pairs, kappa = cameras.pairs, cameras.kappa
+        self.rotations = cameras.rotations
         self.views = np.arange(len(self.rotations))
-        frames = pair_frames(protocol)
-        self.kappa = float(frames.kappa.max())
+        self.kappa = float(kappa.max())
         self.by_atom = reading.merge in ("mean", "first")
         if reading.estimator == "all-views":
             # The best conditioned pair of every view, so that each may start a match.
             chosen = sorted(
                 {
-                    int(np.argmin(np.where((frames.views == v).any(axis=1), frames.kappa, np.inf)))
+                    int(np.argmin(np.where((pairs == v).any(axis=1), kappa, np.inf)))
                     for v in self.views
                 }
             )
             used = tuple(self.views.tolist())
         else:
             if reading.estimator == "best-pair":
-                chosen = [int(np.argmin(frames.kappa))]
-            elif (0, 1) in map(tuple, frames.views.tolist()):
-                chosen = [frames.views.tolist().index([0, 1])]
+                chosen = [int(np.argmin(kappa))]
+            elif [0, 1] in pairs.tolist():
+                chosen = [pairs.tolist().index([0, 1])]
             else:
                 raise UsageError(
-                    f"protocol {protocol.name!r}: its first two cameras look along one line; take the estimator best-pair or all-views"
+                    f"protocol {protocol.name!r}: its first two cameras look along one line; "
+                    "take the estimator best-pair or all-views"
                 )
-            used = tuple(frames.views[chosen[0]].tolist())
-        self.frames = PairFrames(*(np.ascontiguousarray(array[chosen]) for array in frames))
-        self.inverse = least_squares_inverse(protocol, [tuple(self.views)])[0]
+            used = tuple(pairs[chosen[0]].tolist())
+        #: Those pairs alone that the estimator starts from.
+        self.cameras = Cameras(self.rotations, pairs[chosen], kappa[chosen])
+        self.frames = PairFrames(*(array[chosen] for array in frames))
+        every = [tuple(self.views.tolist())]
+        self.subset = Subsets(
+            subset_masks(every), least_squares_inverse(protocol, every), np.array([-1])
+        )
+        self.inverse = self.subset.inverses[0]
         #: Views that fix a position, and its covariance per sigma^2, (3, 3).
         self.used, self.covariance = used, least_squares_inverse(protocol, [used])[0]
 
@@ -225,7 +207,8 @@ class NoisyOracle:
         if most > MANY_ATOMS:
             raise StructureError(
                 Status.too_large,
-                f"{most} drawn atoms of one species; centroids of at most {MANY_ATOMS} are matched: take a smaller tiling",
+                f"{most} drawn atoms of one species; centroids of at most {MANY_ATOMS} are "
+                "matched: take a smaller tiling",
             )
         self.recorder.about(cell.id)
         exact = project(np.ascontiguousarray(positions), self.rotations)
@@ -234,28 +217,26 @@ class NoisyOracle:
                 counter_draws(cell.id, seed, positions, numbers, len(self.views)) for seed in seeds
             ]
         shape = (len(sigmas), len(seeds))
-        found = {name: np.zeros(shape, int) for name in ("space_group", "n_recovered")}
-        found |= {name: np.full(shape, np.nan) for name in ("symprec", "error", "median_error")}
+        read = {name: np.zeros(shape, int) for name in ("space_group", "n_recovered")}
+        read |= {name: np.full(shape, np.nan) for name in ("symprec", "error", "median_error")}
         for d, sigma in enumerate(sigmas):
             for k in range(len(seeds)):
                 if sigma == 0 and k > 0:  # no noise: every seed sees the same pictures
-                    for array in found.values():
+                    for array in read.values():
                         array[d, k] = array[d, 0]
                     continue
                 kinds, points, spread = self.locate(numbers, exact + sigma * draws[k], sigma)
                 distance = _distance_to_truth(kinds, points, numbers, positions)
                 symprec = self.symprec(sigma, distance)
-                found["n_recovered"][d, k] = len(points)
-                found["symprec"][d, k] = symprec
+                read["n_recovered"][d, k] = len(points)
+                read["symprec"][d, k] = symprec
                 if len(points):
-                    found["error"][d, k], found["median_error"][d, k] = (
-                        distance.max(),
-                        np.median(distance),
-                    )
-                    found["space_group"][d, k] = self.label(
+                    read["error"][d, k] = distance.max()
+                    read["median_error"][d, k] = np.median(distance)
+                    read["space_group"][d, k] = self.label(
                         lattice, kinds, points, sigma**2 * spread, symprec
                     )
-        return found
+        return read
 
     def locate(self, numbers, screen, sigma: float) -> tuple[np.ndarray, np.ndarray]:
         """Atoms read from centroids whose correspondence is unknown.
@@ -276,95 +257,48 @@ class NoisyOracle:
         spread : float
             Factor on the positions' covariance, see `spread_of`; 1 for the pair estimators.
         """
-        numbers = np.asarray(numbers)
-        kinds, first, species, sizes = np.unique(
-            numbers, return_index=True, return_inverse=True, return_counts=True
-        )
-        if self.by_atom:  # species in the order in which the cell lists them
-            ranks = np.argsort(first)
-            kinds, sizes, species = kinds[ranks], sizes[ranks], np.argsort(ranks)[species]
-        order = np.argsort(species, kind="stable")
-        starts = np.concatenate(([0], np.cumsum(sizes)))
-        screen = np.ascontiguousarray(screen[:, order])
+        order, starts, species = species_ranges(np.asarray(numbers, np.int64), self.by_atom)
+        images = shown_by_all(np.ascontiguousarray(screen[:, order]), starts, species)
         delta = delta_of(self.reading.rule, sigma, self.kappa)
         if self.reading.estimator != "all-views":
-            return *self._pair_points(kinds, starts, screen, delta), 1.0
-        points, *_ = image_points(screen, starts, False, NUMERICAL_ZERO)
+            return *self._pair_points(images, delta), 1.0
+        points = sort_points(images, False, NUMERICAL_ZERO).screen
         bound = CENSUS_ZERO**2 + sigma**2 * _misfit_bound(2 * len(self.views) - 3)
         atoms, misfits, _ = zip(
             *(
                 correspond(
-                    np.ascontiguousarray(points[:, low:high]),
-                    self.rotations,
-                    self.inverse,
+                    Centroids(
+                        np.ascontiguousarray(points[:, low:high]), self.rotations, self.inverse
+                    ),
+                    self.cameras,
                     self.frames,
                     delta,
                     bound,
                 )
-                for low, high in zip(starts[:-1], starts[1:])
+                for low, high in itertools.pairwise(starts)
             ),
             strict=True,
         )
         return (
-            np.repeat(kinds, sizes),
+            np.repeat(species, np.diff(starts)),
             np.concatenate(atoms),
             spread_of(np.concatenate(misfits), sigma, len(self.views)),
         )
 
-    def _pair_points(self, kinds, starts, screen, delta):
+    def _pair_points(self, images: ImagePoints, delta: float):
         """Accepted and merged candidates of the estimator's pair."""
-        frames = self.frames
-        points, heights, view_starts, atom = image_points(
-            screen, starts, not self.by_atom, NUMERICAL_ZERO
+        limits = Limits(NUMERICAL_ZERO, delta, delta, MANY, MANY)
+        enumerated, *_ = enumerate_points(images, self.by_atom, self.cameras, self.frames, limits)
+        reconstructed = reconstruct_subsets(
+            self.subset,
+            Merging(MERGE_RULES.index(self.reading.merge), delta, NUMERICAL_ZERO),
+            SAME_RECONSTRUCTION,
+            enumerated,
+            self.cameras,
+            UNKNOWN,
+            False,
         )
-        along, order = normal_heights(points, view_starts, frames.views, frames.screen_normal)
-        counts = count_candidates(along, order, view_starts, frames.views, delta)
-        # No true atoms are handed over: nothing here may depend on them.
-        pair, species, met, position, height, _, residual, nearest, _ = fill_candidates(
-            points,
-            heights,
-            view_starts,
-            atom,
-            along,
-            order,
-            self.rotations,
-            frames.views,
-            frames.normal,
-            frames.screen_side,
-            frames.dual,
-            np.empty((0, 3)),
-            np.empty(0),
-            np.zeros_like(starts),
-            counts,
-            delta,
-            self.by_atom,
-        )
-        others = np.setdiff1d(self.views, frames.views[0])
-        live = np.flatnonzero((residual[:, others] <= delta).all(axis=1))
-        made, _, made_met, made_starts = reconstruct(
-            live,
-            MERGE_RULES.index(self.reading.merge),
-            self.views,
-            pair,
-            frames.kappa,
-            species,
-            met,
-            position,
-            height,
-            residual,
-            nearest,
-            points,
-            self.rotations,
-            self.inverse,
-            delta,
-            NUMERICAL_ZERO,
-            len(kinds),
-        )
-        which = np.repeat(np.arange(len(kinds)), np.diff(made_starts))
-        if self.by_atom:
-            ranks = np.lexsort((made_met, which))
-            which, made = which[ranks], made[ranks]
-        return kinds[which], made
+        return Reconstructions(*reconstructed, images.species, self.by_atom).cells[0]
 
     def label(self, lattice, numbers, positions, variance: float, symprec: float) -> int:
         """Space-group number of located atoms, 0 where there is none.
@@ -456,39 +390,3 @@ def _distance_to_truth(kinds, points, numbers, positions):
         own = kinds == kind
         distance[own] = cKDTree(positions[numbers == kind]).query(points[own])[0]
     return distance
-
-
-def read_cells(
-    cells,
-    protocol: Protocol,
-    sigmas,
-    seeds,
-    reading: NoiseReading = NoiseReading(),
-    *,
-    shared: bool | None = None,
-) -> dict[str, np.ndarray]:
-    """Read a list of cells at every sigma and seed, in memory.
-
-    Parameters
-    ----------
-    cells : sequence of PackedCell
-    shared : bool
-        Draw the errors from one generator per seed through all cells in their order, as the
-        record did; by default in the rule `record` only.
-
-    Returns
-    -------
-    dict of (D, N, M) arrays
-        As `NoisyOracle.run`, for M cells.
-    """
-    if shared is None:
-        shared = reading.rule == "record"
-    oracle = NoisyOracle(protocol, reading)
-    draws = [None] * len(cells)
-    if shared:
-        sizes = [len(cell.numbers) * int(np.prod(protocol.tiling)) for cell in cells]
-        draws = list(
-            zip(*(shared_draws(sizes, seed, len(protocol.views)) for seed in seeds), strict=True)
-        )
-    found = [oracle.run(cell, sigmas, seeds, draw) for cell, draw in zip(cells, draws, strict=True)]
-    return {name: np.stack([one[name] for one in found], axis=-1) for name in found[0]}

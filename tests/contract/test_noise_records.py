@@ -1,11 +1,11 @@
-"""The noise experiment on the released structures: the records exactly, then the default reading."""
+"""The noise experiment on the released structures: the records, then the default reading."""
 
 import json
 
 import h5py
 import numpy as np
 import pytest
-from rc_hpc.oracle.cell import PackedCell, tile
+from naive_noise import read_cells
 
 from rc_hpc.core.constants import CRYSTAL_SYSTEMS
 from rc_hpc.core.errors import Exit
@@ -13,7 +13,8 @@ from rc_hpc.geometry.conditioning import record_budget
 from rc_hpc.geometry.protocol import load_protocol
 from rc_hpc.kinds.noise.counts import count_noise
 from rc_hpc.kinds.noise.tables import tables
-from rc_hpc.oracle.noise import RECORD, NoisyOracle, read_cells
+from rc_hpc.oracle.cell import PackedCell, tile
+from rc_hpc.oracle.noise import RECORD, NoisyOracle
 from rc_hpc.stats.crossing import crossing
 from rc_hpc.structures.sources import iter_items
 from rc_hpc.symmetry.conventional import conventional_cell

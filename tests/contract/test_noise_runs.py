@@ -1,4 +1,4 @@
-"""The noise sweep as a command: equal work gives equal content, whatever ranks, shards and kills."""
+"""The noise sweep as a command: equal content, whatever ranks, shards and kills."""
 
 import os
 import signal
@@ -47,7 +47,7 @@ OPTIONS = (
 
 @pytest.fixture(scope="module")
 def base(tmp_path_factory):
-    """Folder with packed.h5, the record's order of its ids, and base.h5, the sweep that one process made of it."""
+    """Folder with packed.h5, the record's order of its ids, and base.h5, one process's sweep."""
     folder = tmp_path_factory.mktemp("noise")
     write_json(folder / "source.json", small_crystals(8))
     (folder / "three.toml").write_text(CAMERAS)
@@ -117,11 +117,12 @@ def test_perfect_pictures_return_the_ceiling_and_every_seed_alike(base):
 
 
 def test_sweep_is_what_the_library_reads(base):
-    from rc_hpc.kinds.packed.reader import PackedReader
-    from rc_hpc.oracle.cell import PackedCell
+    from naive_noise import read_cells
 
     from rc_hpc.geometry.protocol import load_protocol
-    from rc_hpc.oracle.noise import RECORD, read_cells
+    from rc_hpc.kinds.packed.reader import PackedReader
+    from rc_hpc.oracle.cell import PackedCell
+    from rc_hpc.oracle.noise import RECORD
 
     with PackedReader(base / "packed.h5") as reader:
         rows, children = reader.rows(0, len(reader), ("atoms",))

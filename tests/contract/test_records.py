@@ -6,11 +6,11 @@ from functools import cache
 import naive
 import numpy as np
 import pytest
-from rc_hpc.core.vocabulary import ENUMERATIONS
-from rc_hpc.oracle.cell import tile
 
 from rc_hpc.core.constants import ANGLE_TOLERANCE, CENSUS_ZERO, TAU
+from rc_hpc.core.vocabulary import ENUMERATIONS
 from rc_hpc.geometry.protocol import load_protocol, parse_subsets
+from rc_hpc.oracle.cell import tile
 from rc_hpc.oracle.geometry import GeometricOracle
 from rc_hpc.structures.sources import iter_items
 from rc_hpc.symmetry.conventional import conventional_cell
@@ -282,11 +282,11 @@ def test_counts_of_both_kinds_against_brute_force(cell, systems, extent):
 
 def phantoms_by_kernel(oracle, positions, numbers, delta):
     found = oracle.run(positions, numbers, delta)
-    far, c = found.phantoms, found.candidates
-    pairs = oracle.frames.views[c.pair[far]]
+    far, c = found.phantoms, found.enumeration.candidates
+    pairs = oracle.cameras.pairs[c.pair[far]]
     return (
         c.position[far],
-        found.numbers[c.species[far]],
+        found.species[c.species[far]],
         pairs,
         accepting(pairs, c.residual[far], delta),
     )

@@ -167,7 +167,7 @@ def test_frames_give_back_a_point_from_its_images(name):
     protocol = load_protocol(name)
     frames = pairs_module.pair_frames(protocol)
     point = np.array([3.1, -2.7, 11.3])
-    for p, (v, w) in enumerate(frames.views):
+    for p, (v, w) in enumerate(protocol.pairs()):
         images = [point @ protocol.rotations[x][:, :2] for x in (v, w)]
         heights = [image @ normal for image, normal in zip(images, frames.screen_normal[p])]
         sides = [image @ side for image, side in zip(images, frames.screen_side[p])]

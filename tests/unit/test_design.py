@@ -1,4 +1,4 @@
-"""Camera design: scores against slow twins, the search, the split, the choice and the protocol file."""
+"""Camera design: scores against slow twins, search, split, choice and protocol file."""
 
 import sys
 from pathlib import Path
@@ -6,19 +6,19 @@ from pathlib import Path
 import numpy as np
 import oracle_cases as cases
 import pytest
-from rc_hpc.core.vocabulary import Side
-from rc_hpc.oracle.cell import PackedCell
 
 from rc_hpc.core.errors import UsageError
+from rc_hpc.core.vocabulary import Side
 from rc_hpc.geometry import camera_sets
 from rc_hpc.geometry.protocol import BUILT_IN, Protocol, load_protocol
 from rc_hpc.kinds.design import frames as comparison
 from rc_hpc.kinds.design.oracle import sample_scores
 from rc_hpc.kinds.design.search import search
 from rc_hpc.kinds.design.sides import split_sides
+from rc_hpc.oracle.cell import PackedCell
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
-import naive  # noqa: E402
+import naive
 
 AXES = ("axis_a", "axis_b", "axis_c")
 
@@ -236,7 +236,7 @@ def test_empty_sides_are_told(held_out, message):
 
 
 def made(training, held_out, n_found=2):
-    """Design of two sets found and two beside, by what of (structure, protocol, sigma, seed) is right."""
+    """Design of two sets found and two beside, by (structure, protocol, sigma, seed) right."""
     protocols = tuple(
         Protocol(f"p{k}", ("a", "b"), load_protocol("frozen").rotations[:2]) for k in range(4)
     )
@@ -251,7 +251,7 @@ def made(training, held_out, n_found=2):
         }
         for correct in (training, held_out)
     ]
-    scores = tuple({name: 1.0 + k for name in camera_sets.SCORES} for k in range(4))
+    scores = tuple(dict.fromkeys(camera_sets.SCORES, 1.0 + k) for k in range(4))
     return comparison.Design(protocols, scores, n_found, np.array([0.0, 0.1, 0.2]), *sides)
 
 

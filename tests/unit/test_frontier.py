@@ -6,16 +6,16 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from oracle_cases import same_cells
-from rc_hpc.core.vocabulary import ENUMERATIONS, MERGE_RULES
-from rc_hpc.kinds.census.options import CensusOptions
-from rc_hpc.kinds.frontier.options import FrontierOptions
-from rc_hpc.oracle.cell import PackedCell
 
 from rc_hpc.core.errors import UsageError
+from rc_hpc.core.vocabulary import ENUMERATIONS, MERGE_RULES, LabelStatus
 from rc_hpc.geometry.protocol import load_protocol, parse_subsets
+from rc_hpc.kinds.census.options import CensusOptions
 from rc_hpc.kinds.census.oracle import CensusOracle
+from rc_hpc.kinds.frontier.options import FrontierOptions
 from rc_hpc.kinds.frontier.oracle import FrontierOracle
-from rc_hpc.oracle import labelling
+from rc_hpc.oracle.cell import PackedCell
+from rc_hpc.oracle.labels import LabelTable, SpaceGroupLabel
 from rc_hpc.structures.synthetic import random_crystal
 from rc_hpc.symmetry.conventional import conventional_cell
 from rc_hpc.symmetry.guard import min_distances
@@ -126,9 +126,9 @@ def test_every_point_is_the_census_there(crystals, tiling):
 
 def test_the_default_rule_labels_each_reconstruction_once(crystals, monkeypatch):
     calls = []
-    label = labelling.label_points
+    label = SpaceGroupLabel.label
     monkeypatch.setattr(
-        labelling, "label_points", lambda *args: calls.append(args[2:4]) or label(*args)
+        SpaceGroupLabel, "label", lambda *args: calls.append(args[2:4]) or label(*args)
     )
     deltas = tuple(np.geomspace(0.001, 0.5, 20).tolist())
     for crystal in crystals:
@@ -161,8 +161,9 @@ def test_labels_are_shared_by_equal_sets_and_by_order_where_it_counts():
         rng.uniform(0, 3, (5, 3)),
     )
     turned = np.array([2, 0, 1, 4, 3])
+    labellers = [SpaceGroupLabel(symprec) for symprec in (0.01, 0.1)]
     for ordered, wanted in ((False, 2), (True, 3)):
-        table = labelling.LabelTable(4 * np.eye(3), (0.01, 0.1), 5.0, ordered)
+        table = LabelTable(4 * np.eye(3), labellers, ordered)
         first = table.labels(kinds, numbers, where)
         assert table.labels(kinds, numbers, where + 1e-10) is first
         assert (table.labels(kinds, numbers[turned], where[turned]) is first) == (not ordered)
@@ -170,7 +171,7 @@ def test_labels_are_shared_by_equal_sets_and_by_order_where_it_counts():
         assert len(table) == wanted
         assert all(array.shape == (2,) for array in first)
     groups, outcomes = table.labels(kinds, numbers[:0], where[:0])
-    assert groups.tolist() == [0, 0] and outcomes.tolist() == [labelling.NO_ATOMS] * 2
+    assert groups.tolist() == [0, 0] and outcomes.tolist() == [LabelStatus.no_atoms] * 2
 
 
 @pytest.mark.parametrize(

@@ -34,19 +34,20 @@ def test_distance_is_that_of_all_points(n, extent, rounded):
     points = rng.random((n, 3)) * extent
     points = np.round(points) if rounded else points
     grid = make_grid(points)
-    assert sorted(map(tuple, grid[-1])) == sorted(map(tuple, points))
+    assert sorted(map(tuple, grid.inside)) == sorted(map(tuple, points))
     for place in places_around(points, extent, rng):
         expected = np.sqrt(np.square(points - place).sum(axis=1).min())
-        assert nearest_in_grid(*grid, *place) == pytest.approx(expected, rel=1e-14, abs=0)
+        assert nearest_in_grid(grid, *place) == pytest.approx(expected, rel=1e-14, abs=0)
 
 
 def test_many_and_few_atoms_are_measured_alike():
     rng = np.random.default_rng(7)
     n = GRID_POINTS
-    atoms, heights, _ = sort_in_space(rng.random((n, 3)) * 60, np.array([0, n]))
-    places = places_around(atoms, (60, 60, 60), rng)
+    atoms = sort_in_space(rng.random((n, 3)) * 60, np.array([0, n]))
+    parts = atoms._replace(starts=np.array([0, n - 1, n]))
+    places = places_around(atoms.positions, (60, 60, 60), rng)
     by_grid, by_list, far = np.empty(len(places)), np.empty(len(places)), np.empty(len(places))
-    fill_distances(places, heights, atoms, 0, n, by_grid)
-    fill_distances(places, heights, atoms, 0, n - 1, by_list)
-    fill_distances(places, heights, atoms, n - 1, n, far)
+    fill_distances(places, atoms, 0, by_grid)
+    fill_distances(places, parts, 0, by_list)
+    fill_distances(places, parts, 1, far)
     assert np.array_equal(by_grid, np.minimum(by_list, far))

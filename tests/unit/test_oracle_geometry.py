@@ -6,10 +6,10 @@ import oracle_cases as cases
 import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
-from rc_hpc.core.vocabulary import ENUMERATIONS, MERGE_RULES
 
 from rc_hpc.core.constants import CENSUS_ZERO, NUMERICAL_ZERO
 from rc_hpc.core.errors import Status, StructureError
+from rc_hpc.core.vocabulary import ENUMERATIONS, MERGE_RULES
 from rc_hpc.geometry.cameras import rotation_from_direction
 from rc_hpc.geometry.protocol import Protocol, parse_subsets
 from rc_hpc.oracle import geometry
@@ -95,10 +95,8 @@ def check(cell, protocol, delta, enumeration, merge):
             positions, numbers, protocol.rotations, subset, delta, candidates
         )
         assert found.n_exact[k] == len(exact)
-        c = found.candidates
-        assert np.array_equal(
-            found.phantoms, np.flatnonzero((c.gap <= delta) & (c.distance > delta))
-        )
+        gap, distance = found.enumeration.candidates.gap, found.enumeration.distance
+        assert np.array_equal(found.phantoms, np.flatnonzero((gap <= delta) & (distance > delta)))
         real = (lower < upper - NUMERICAL_ZERO) & (lower <= 0.4)
         assert found.phantom_delta[k] == pytest.approx(lower[real].min(initial=np.inf), abs=1e-12)
         real &= candidates.gap <= CENSUS_ZERO
@@ -110,10 +108,8 @@ def check(cell, protocol, delta, enumeration, merge):
             accepted = accepted[(accepted.views == [0, 1]).all(axis=1)]
         made = cell_of(found, k)
         assert found.n_recovered[k] == len(made[1])
-        kappas = {
-            pair: value
-            for pair, value in zip(map(tuple, reader.frames.views.tolist()), reader.frames.kappa)
-        }
+        pairs = map(tuple, reader.cameras.pairs.tolist())
+        kappas = dict(zip(pairs, reader.cameras.kappa, strict=True))
         local = {
             (subset.index(v), subset.index(w)): value
             for (v, w), value in kappas.items()
@@ -335,10 +331,10 @@ def test_keeping_every_reconstruction_changes_nothing(cell, protocol, delta, enu
         "atom_error",
     ):
         assert np.array_equal(getattr(distinct, field), getattr(every, field)), field
-    assert np.array_equal(distinct.cell_numbers, np.arange(len(distinct.cells)))
+    assert np.array_equal(distinct.set_numbers, np.arange(len(distinct.cells)))
     assert np.array_equal(distinct.entry, distinct.reconstruction)
     assert np.array_equal(every.entry, np.arange(1, len(every.entry) + 1))
-    assert np.array_equal(every.cell_numbers[every.entry], every.reconstruction)
+    assert np.array_equal(every.set_numbers[every.entry], every.reconstruction)
     for k in range(len(every.entry)):
         assert same(cell_of(distinct, k), cell_of(every, k), 1e-8)
 
@@ -348,7 +344,7 @@ def test_keeping_every_reconstruction_changes_nothing(cell, protocol, delta, enu
 def test_the_horizon_of_the_profile_changes_nothing_below_it(cell, protocol, delta):
     reader = oracle(protocol)
     near, far = reader.run(*cell, delta), reader.run(*cell, delta, 0.77)
-    assert near.candidates.reach == delta and far.candidates.reach == 0.77
+    assert near.enumeration.reach == delta and far.enumeration.reach == 0.77
     for field in ("n_recovered", "n_phantoms", "n_exact", "reconstruction", "entry"):
         assert np.array_equal(getattr(near, field), getattr(far, field)), field
     within = np.where(far.phantom_delta <= delta, far.phantom_delta, np.inf)
@@ -380,7 +376,7 @@ def test_views_along_one_line_give_nothing():
 
 
 def test_the_anchor_pair_may_face_itself():
-    """The first two views of the subset see no depth: nothing is enumerated, all pairs are certified."""
+    """The first two views see no depth: nothing is enumerated, all pairs are certified."""
     half = np.array([[0, 0, 0], [1, 1, 0]], float)
     anchor, every = (
         oracle(cases.FACING, "front+side+back", rule).run(half, [1, 1], 0.1)
@@ -412,14 +408,16 @@ def test_too_many_candidates_halve_the_horizon(monkeypatch):
     positions = layers()
     reader = oracle(cases.FROZEN, "full")
     whole = reader.run(positions, np.ones(len(positions), int), 0.01, 0.5)
-    assert whole.candidates.reach == 0.5
-    monkeypatch.setattr(geometry, "PROFILE_CANDIDATES", len(whole.candidates.gap) // 3)
+    assert whole.enumeration.reach == 0.5
+    many = len(whole.enumeration.candidates.gap) // 3
+    monkeypatch.setattr(geometry, "PROFILE_CANDIDATES", many)
     cut = reader.run(positions, np.ones(len(positions), int), 0.01, 0.5)
-    assert cut.candidates.reach in [0.25, 0.125, 0.0625]
-    assert len(cut.candidates.gap) <= geometry.PROFILE_CANDIDATES
+    assert cut.enumeration.reach in [0.25, 0.125, 0.0625]
+    assert len(cut.enumeration.candidates.gap) <= many
     assert np.array_equal(cut.n_recovered, whole.n_recovered)
     monkeypatch.setattr(geometry, "PROFILE_CANDIDATES", 0)
-    assert reader.run(positions, np.ones(len(positions), int), 0.01, 0.5).candidates.reach == 0.01
+    least = reader.run(positions, np.ones(len(positions), int), 0.01, 0.5)
+    assert least.enumeration.reach == 0.01
 
 
 def test_far_too_many_candidates_are_refused():

@@ -4,12 +4,15 @@ import itertools
 
 import numpy as np
 import pytest
-from rc_hpc.oracle.cell import PackedCell
+from naive_noise import read_cells, shared_draws
 
 from rc_hpc.core.errors import UsageError
-from rc_hpc.geometry.pairs import least_squares_inverse, pair_frames
+from rc_hpc.geometry.pairs import cameras_of, least_squares_inverse, pair_frames
 from rc_hpc.geometry.protocol import Protocol, load_protocol
+from rc_hpc.kernels.records import Centroids
+from rc_hpc.oracle.cell import PackedCell
 from rc_hpc.oracle.correspondence import correspond
+from rc_hpc.oracle.draws import SharedStream, counter_draws
 from rc_hpc.oracle.noise import (
     ESTIMATORS,
     LABELLERS,
@@ -17,10 +20,7 @@ from rc_hpc.oracle.noise import (
     RULES,
     NoiseReading,
     NoisyOracle,
-    counter_draws,
     delta_of,
-    read_cells,
-    shared_draws,
 )
 
 pytestmark = pytest.mark.filterwarnings("ignore:Set OLD_ERROR_HANDLING")
@@ -50,11 +50,19 @@ def images(positions, protocol, sigma, seed):
 
 
 def matched(points, protocol, reach):
-    frames, inverse = (
-        pair_frames(protocol),
-        least_squares_inverse(protocol, [tuple(range(len(points)))])[0],
+    inverse = least_squares_inverse(protocol, [tuple(range(len(points)))])[0]
+    centroids = Centroids(points, protocol.rotations, inverse)
+    return correspond(centroids, cameras_of(protocol), pair_frames(protocol), reach)
+
+
+def arguments_of(oracle, points, reach):
+    """What `correspond` is given by an oracle."""
+    return (
+        Centroids(points, oracle.rotations, oracle.inverse),
+        oracle.cameras,
+        oracle.frames,
+        reach,
     )
-    return correspond(points, protocol.rotations, inverse, frames, reach)
 
 
 # ------------------------------------------------------------------ correspondence
@@ -116,7 +124,7 @@ def test_correspondence_that_is_stuck_is_searched_anew(sigma):
     for seed in (16, 140):
         positions = grid[np.random.default_rng(seed).choice(64, 32, replace=False)]
         points, bound = images(positions, FROZEN, sigma, seed), 1e-12 + 50 * sigma**2
-        arguments = points, oracle.rotations, oracle.inverse, oracle.frames, max(0.01, 8 * sigma)
+        arguments = arguments_of(oracle, points, max(0.01, 8 * sigma))
         if sigma == 0:
             assert correspond(*arguments)[1].max() > 0.1
         found, misfits, tuples = correspond(*arguments, bound)
@@ -133,8 +141,7 @@ def test_correspondence_without_any_within_the_bound_stays():
     points[3, 2] += 2.0
     oracle = NoisyOracle(FROZEN)
     first, second = (
-        correspond(points, oracle.rotations, oracle.inverse, oracle.frames, 0.01, bound)
-        for bound in (np.inf, 1e-12)
+        correspond(*arguments_of(oracle, points, 0.01), bound) for bound in (np.inf, 1e-12)
     )
     assert all(np.array_equal(one, other) for one, other in zip(first, second, strict=True))
 
@@ -194,6 +201,9 @@ def test_shared_stream_is_the_records():
     wanted = [[stream.normal(0, 0.02, (n, 2)) for _ in range(5)] for n in (3, 8)]
     for one, other in zip(wanted, shared_draws([3, 8], 4, 5), strict=True):
         assert np.array_equal(one, 0.02 * other)
+    places = SharedStream({"a": 3, "b": 8}, 5, 5)
+    for id, n, one in (("b", 8, wanted[1]), ("a", 3, wanted[0]), ("b", 8, wanted[1])):
+        assert np.array_equal(one, 0.02 * places.draws(id, n)[4])
 
 
 # ------------------------------------------------------------------ rules and readings
@@ -238,7 +248,7 @@ def test_symprec_follows_from_sigma_cameras_and_estimator():
 
 def test_estimators_take_the_views_they_name():
     views = {
-        name: NoisyOracle(OFF_AXIS, NoiseReading(estimator=name)).frames.views.tolist()
+        name: NoisyOracle(OFF_AXIS, NoiseReading(estimator=name)).cameras.pairs.tolist()
         for name in ESTIMATORS
     }
     assert views["anchor-pair"] == [[0, 1]] and views["best-pair"] == [[0, 2]]
@@ -255,9 +265,8 @@ def test_parallel_anchor_cameras_are_refused():
     protocol = Protocol("flat", ("a", "b", "c"), FROZEN.rotations[[0, 0, 1]])
     with pytest.raises(UsageError, match="best-pair"):
         NoisyOracle(protocol, RECORD)
-    assert NoisyOracle(protocol, NoiseReading(estimator="best-pair")).frames.views.tolist() == [
-        [0, 2]
-    ]
+    best = NoisyOracle(protocol, NoiseReading(estimator="best-pair"))
+    assert best.cameras.pairs.tolist() == [[0, 2]]
 
 
 @pytest.mark.parametrize("rule", RULES)

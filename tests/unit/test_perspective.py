@@ -1,4 +1,4 @@
-"""Pinhole cameras: candidates by brute force, the theorem, and the consequence for lattice vectors that it loses."""
+"""Pinhole cameras: candidates by brute force, the theorem, and what it loses."""
 
 from dataclasses import replace
 
@@ -8,20 +8,21 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from oracle_cases import FROZEN, cells, decided
-from rc_hpc.kinds.census.options import CensusOptions
-from rc_hpc.kinds.common.statics import protocol_of
-from rc_hpc.kinds.frontier.options import FrontierOptions
-from rc_hpc.oracle.cell import tile
 from test_frontier import options_of, packed
 
 from rc_hpc.core.errors import Status, StructureError, UsageError
 from rc_hpc.geometry.cameras import kappa, pinhole_centre, rotation_from_direction
-from rc_hpc.geometry.pairs import pair_frames
+from rc_hpc.geometry.pairs import pair_frames, pinholes_of
 from rc_hpc.geometry.protocol import Protocol, load_protocol
-from rc_hpc.kernels.candidates import image_points, project
 from rc_hpc.kernels.perspective import project_pinhole
+from rc_hpc.kernels.points import project, shown_by_all, sort_points, species_ranges
+from rc_hpc.kernels.records import Pinholes
+from rc_hpc.kinds.census.options import CensusOptions
 from rc_hpc.kinds.census.oracle import CensusOracle
+from rc_hpc.kinds.common.statics import protocol_of
+from rc_hpc.kinds.frontier.options import FrontierOptions
 from rc_hpc.kinds.frontier.oracle import FrontierOracle
+from rc_hpc.oracle.cell import tile
 from rc_hpc.oracle.geometry import GeometricOracle
 from rc_hpc.oracle.noise import NoisyOracle
 from rc_hpc.structures.synthetic import random_crystal
@@ -80,7 +81,8 @@ def test_candidates_are_the_twins(cell, protocol, reach):
     assume(all(one[6] > 1e-3 for one in wanted))
     wanted = [one for one in wanted if one[4] <= reach]
     oracle = GeometricOracle(protocol, (tuple(range(len(cameras))),), merge="first")
-    found = oracle.enumerate(positions, numbers, reach, reach).candidates
+    enumeration = oracle.enumerate_cell(positions, numbers, reach, reach)
+    found = enumeration.candidates
     order = np.argsort(found.met)
     assert found.pair[order].tolist() == [one[0] for one in wanted]
     if wanted:
@@ -97,9 +99,9 @@ def test_candidates_are_the_twins(cell, protocol, reach):
             )
             for one in wanted
         ]
-        np.testing.assert_allclose(found.distance[order], distances, atol=1e-9)
+        np.testing.assert_allclose(enumeration.distance[order], distances, atol=1e-9)
     assert ((found.nearest >= 0) == np.isfinite(found.residual)).all()
-    own = oracle.frames.views[found.pair]
+    own = oracle.cameras.pairs[found.pair]
     assert (
         np.take_along_axis(found.residual, own, axis=1) <= found.gap[:, None] / 2 + 1e-9
     ).all(), "a ray is half a gap away"
@@ -108,12 +110,10 @@ def test_candidates_are_the_twins(cell, protocol, reach):
 def test_from_afar_a_pinhole_is_orthographic():
     positions = np.random.default_rng(1).uniform(-5, 5, (40, 3))
     far = pinholes(1e9)
-    screen, depth = project_pinhole(positions, far.rotations, far.centres, far.pinhole, far.focal)
+    screen, depth = project_pinhole(positions, far.rotations, pinholes_of(far))
     np.testing.assert_allclose(screen, project(positions, FROZEN.rotations), atol=1e-6)
     np.testing.assert_allclose(depth, 1e9, rtol=1e-7)
-    mixed, depth = project_pinhole(
-        positions, FROZEN.rotations, np.nan_to_num(MIXED.centres), MIXED.pinhole, MIXED.focal
-    )
+    mixed, depth = project_pinhole(positions, FROZEN.rotations, pinholes_of(MIXED))
     np.testing.assert_array_equal(mixed[1], project(positions, FROZEN.rotations)[1])
     assert np.isinf(depth[1]).all()
 
@@ -126,9 +126,7 @@ def test_picture_is_to_scale_in_the_plane_of_the_origin():
         centres=np.array([[0, 0, 50.0], [np.nan] * 3]),
     )
     positions = np.array([[1.0, 2.0, 0.0], [1.0, 2.0, 25.0], [1.0, 2.0, -50.0]])
-    screen, depth = project_pinhole(
-        positions, camera.rotations, np.nan_to_num(camera.centres), camera.pinhole, camera.focal
-    )
+    screen, depth = project_pinhole(positions, camera.rotations, pinholes_of(camera))
     np.testing.assert_allclose(screen[0], [[1, 2], [2, 4], [0.5, 1]], atol=1e-14)
     np.testing.assert_allclose(depth[0], [50, 25, 100])
 
@@ -209,18 +207,15 @@ def test_a_pinhole_along_a_lattice_vector_separates_what_differs_by_it(crystals)
             crystal.lattice, crystal.positions + [0.3, 0.2, 0.1], crystal.numbers, (1, 1, 2)
         )
         along = rotation_from_direction(crystal.lattice[2])
-        order = np.argsort(numbers, kind="stable")
-        starts = np.concatenate((np.flatnonzero(np.diff(numbers[order], prepend=-1)), [len(order)]))
+        order, starts, species = species_ranges(np.asarray(numbers, np.int64), False)
 
-        def points(screen, starts=starts, order=order):
-            return image_points(np.ascontiguousarray(screen[:, order]), starts, True, 1e-9)[2][
-                0, -1
-            ]
+        def points(screen, starts=starts, order=order, species=species):
+            images = shown_by_all(np.ascontiguousarray(screen[:, order]), starts, species)
+            return sort_points(images, True, 1e-9).starts[0, -1]
 
         orthographic = points(project(positions, along[None]))
-        screen, _ = project_pinhole(
-            positions, along[None], 100.0 * along[None, :, 2], np.array([True]), np.array([100.0])
-        )
+        afar = Pinholes(100.0 * along[None, :, 2], np.array([True]), np.array([100.0]))
+        screen, _ = project_pinhole(positions, along[None], afar)
         assert orthographic <= len(crystal.numbers), (
             "no two atoms that differ by the vector are apart"
         )

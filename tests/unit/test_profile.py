@@ -69,7 +69,7 @@ def test_profile_is_presence_at_random_deltas(protocol, cell, seed):
     positions, numbers = cell
     subsets = parse_subsets("all", protocol.views)
     oracle = GeometricOracle(protocol, subsets)
-    found = oracle.enumerate(positions, numbers, REACH, REACH)
+    found = oracle.enumerate_cell(positions, numbers, REACH, REACH)
     by_acceptance, exact = oracle.profile(found), oracle.profile(found, CENSUS_ZERO)
     rng = np.random.default_rng(seed)
     deltas = rng.uniform(1e-6, REACH, 20)
@@ -98,9 +98,9 @@ def test_profile_is_presence_at_random_deltas(protocol, cell, seed):
 def test_dominance_changes_only_at_its_steps(enumeration, cell, deltas):
     deltas = np.sort(deltas)
     oracle = GeometricOracle(FROZEN, parse_subsets("all", FROZEN.views), enumeration)
-    found = oracle.enumerate(*cell, deltas[-1], deltas[-1])
+    found = oracle.enumerate_cell(*cell, deltas[-1], deltas[-1])
     changed = oracle.steps(found, deltas)
-    made = [oracle.at_delta(found.within(delta), delta, keep_all=True) for delta in deltas]
+    made = [oracle.reconstruct(found.within(delta), delta, keep_all=True) for delta in deltas]
     assert changed[:, 0].all()
     for d, k in itertools.product(range(1, len(deltas)), range(len(changed))):
         if not changed[k, d]:
@@ -110,7 +110,7 @@ def test_dominance_changes_only_at_its_steps(enumeration, cell, deltas):
 
 def test_other_rules_may_change_at_every_delta():
     oracle = GeometricOracle(FROZEN, ((0, 1),), merge="least-squares")
-    found = oracle.enumerate([[0.0, 0.0, 0.0]], [1], 0.1, 0.1)
+    found = oracle.enumerate_cell([[0.0, 0.0, 0.0]], [1], 0.1, 0.1)
     assert oracle.steps(found, np.array([0.01, 0.1])).all()
 
 
@@ -119,7 +119,7 @@ def test_a_narrowed_enumeration_gives_the_same_and_refuses_more():
     positions, numbers = rng.uniform(0, 4, (12, 3)), rng.choice([8, 22], 12)
     for merge in ("dominance", "best-residual", "first"):
         oracle = GeometricOracle(FROZEN, parse_subsets("all", FROZEN.views), merge=merge)
-        found = oracle.enumerate(positions, numbers, 0.5, 0.5)
+        found = oracle.enumerate_cell(positions, numbers, 0.5, 0.5)
         for delta in (0.02, 0.2):
             whole, narrow = (
                 oracle.at_delta(found, delta),
@@ -151,7 +151,7 @@ def test_profile_of_real_structures_at_200_deltas():
         structure = item.read(item, item.blob())
         n += 1
         deltas = np.concatenate((rng.uniform(0, 0.5, 150), 10 ** rng.uniform(-3, -0.3, 50)))
-        found = oracle.enumerate(structure.positions, structure.numbers, 0.5, 0.5)
+        found = oracle.enumerate_cell(structure.positions, structure.numbers, 0.5, 0.5)
         profiles = oracle.profile(found), oracle.profile(found, CENSUS_ZERO)
         candidates, _, upper, _ = naive.delta_intervals(
             structure.positions, structure.numbers, list(FROZEN.rotations), range(5)

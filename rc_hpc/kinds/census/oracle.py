@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import numpy as np
 
+from rc_hpc.core.vocabulary import LabelStatus
 from rc_hpc.geometry.protocol import Protocol
 from rc_hpc.kinds.census.options import CensusOptions
 from rc_hpc.oracle.cell import PackedCell, drawn
 from rc_hpc.oracle.geometry import GeometricOracle
-from rc_hpc.oracle.labelling import LABELLED, label_points
+from rc_hpc.oracle.labels import Labeller, SpaceGroupLabel, correct_columns
+from rc_hpc.oracle.reading import Reading
 from rc_hpc.symmetry.guard import NULL_RECORDER
-from rc_hpc.symmetry.labels import code_table
 
 
 class CensusOracle:
-    """Runs `GeometricOracle` and spglib on packed structures under one set of options.
+    """Runs `GeometricOracle` and a labeller on packed structures under one set of options.
 
     Parameters
     ----------
@@ -23,10 +24,21 @@ class CensusOracle:
     options
     recorder
         Notes the structure in flight during native calls.
+    labeller
+        By default the space group at the tolerances of the packed file.
     """
 
-    def __init__(self, protocol: Protocol, options: CensusOptions, recorder=NULL_RECORDER):
+    def __init__(
+        self,
+        protocol: Protocol,
+        options: CensusOptions,
+        recorder=NULL_RECORDER,
+        labeller: Labeller | None = None,
+    ):
         self.options = options
+        self.labeller = labeller or SpaceGroupLabel(
+            options.pack.tau, options.pack.angle_tolerance, recorder, packed=True
+        )
         self.tiling = protocol.tiling
         self.recorder = recorder
         self.geometry = GeometricOracle(
@@ -48,79 +60,73 @@ class CensusOracle:
         StructureError
             Too many candidates.
         """
-        options = self.options
+        options, labeller = self.options, self.labeller
         lattice, positions, numbers, separation = drawn(cell, self.tiling)
-        found = self.geometry.run(
+        reading = self.geometry.run(
             positions, numbers, options.delta, options.delta_max, keep_all=options.label_every
         )
         self.recorder.about(cell.id)
-        groups, status = self._labels(found, lattice, cell)
-        truth = cell.space_group if options.truth == "stored" else cell.space_group_conventional
-        group, codes = groups[found.entry], code_table()
-        equal = (codes[group] == codes[truth]) & (group > 0)[:, None]
-        candidates, far = found.candidates, found.phantoms
+        labels, status = self._labels(reading, lattice, cell)
+        label, truth = labels[reading.entry], labeller.truth(cell, options.truth)
+        coarsest, finest = labeller.granularities[0], labeller.granularities[-1]
+        found = reading.enumeration
+        # Cameras along one line reconstruct nothing, and no phantom either: no theorem speaks
+        # of them.
         certified = (
-            (found.n_phantoms == 0)
+            (reading.n_phantoms == 0)
             & (separation > 2 * options.delta)
-            & np.isfinite(found.atom_error)
+            & np.isfinite(reading.atom_error)
         )
         if self.geometry.pinhole:
-            certified &= self.geometry.fixes_all(candidates, positions)
+            certified &= self.geometry.fixes_all(found)
         fields = {
-            "structures/delta_max": candidates.reach,
-            "structures/n_candidates": candidates.gap.size,
-            "structures/n_reconstructions": len(np.unique(found.reconstruction)),
-            "cells/n_recovered": found.n_recovered,
-            "cells/n_phantoms": found.n_phantoms,
-            "cells/n_phantoms_exact": found.n_exact,
-            "cells/phantom_delta": found.phantom_delta,
-            "cells/phantom_delta_exact": found.phantom_delta_exact,
-            "cells/point_error": found.point_error,
-            "cells/atom_error": found.atom_error,
-            # Cameras along one line reconstruct nothing, and no phantom either: no theorem speaks of them.
+            "structures/delta_max": found.reach,
+            "structures/n_candidates": found.candidates.gap.size,
+            "structures/n_reconstructions": len(np.unique(reading.reconstruction)),
+            "cells/n_recovered": reading.n_recovered,
+            "cells/n_phantoms": reading.n_phantoms,
+            "cells/n_phantoms_exact": reading.n_exact,
+            "cells/phantom_delta": reading.phantom_delta,
+            "cells/phantom_delta_exact": reading.phantom_delta_exact,
+            "cells/point_error": reading.point_error,
+            "cells/atom_error": reading.atom_error,
             "cells/certified": certified,
-            "cells/reconstruction": found.reconstruction,
-            "cells/label_status": status[found.entry],
-            "cells/space_group": group,
-            "cells/crystal_system": codes[group, 0],
-            "cells/correct_crystal_system": equal[:, 0],
-            "cells/correct_point_group": equal[:, 1],
-            "cells/correct_bravais": equal[:, 2],
-            "cells/correct_space_group": group == truth,
+            "cells/reconstruction": reading.reconstruction,
+            "cells/label_status": status[reading.entry],
+            f"cells/{coarsest}": labeller.codes(label)[..., 0],
+            f"cells/{finest}": label,
+            **correct_columns(labeller, label, truth, "cells"),
         }
-        views = self.geometry.frames.views[candidates.pair[far]]
-        phantoms = {
-            "number": found.numbers[candidates.species[far]],
+        return fields, self._phantoms(reading)
+
+    def _phantoms(self, reading: Reading) -> dict[str, np.ndarray]:
+        """Columns of the `phantoms` table without `structure`."""
+        found, far = reading.enumeration, reading.phantoms
+        candidates = found.candidates
+        views = self.geometry.cameras.pairs[candidates.pair[far]]
+        return {
+            "number": found.species[candidates.species[far]],
             "position": candidates.position[far],
             "view_a": views[:, 0],
             "view_b": views[:, 1],
             "gap": candidates.gap[far],
             "residual": candidates.residual[far],
-            "distance": candidates.distance[far],
+            "distance": found.distance[far],
         }
-        return fields, phantoms
 
-    def _labels(self, found, lattice, cell):
-        """Space-group number and label status of every returned point set."""
-        groups = np.zeros(len(found.cells), dtype=np.int64)
-        status = np.full(len(found.cells), LABELLED)
-        used = np.zeros(len(found.cells), dtype=bool)
-        used[found.entry] = True
+    def _labels(self, reading: Reading, lattice, cell: PackedCell):
+        """Label and label status of every returned point set."""
+        labels = np.zeros(len(reading.cells), dtype=np.int64)
+        status = np.full(len(reading.cells), LabelStatus.labelled)
+        used = np.zeros(len(reading.cells), dtype=bool)
+        used[reading.entry] = True
         # The true cell was labelled when it was packed, in the very order in which it comes here.
-        known = (
+        as_packed = (
             self.tiling == (1, 1, 1) and not self.geometry.by_atom and not self.options.label_every
         )
-        if known:
-            groups[0] = cell.space_group_conventional
+        if as_packed and self.labeller.known(cell):
+            labels[0] = self.labeller.known(cell)
             used[0] = False
-        inverse = np.linalg.inv(lattice)
         for e in np.flatnonzero(used):
-            groups[e], status[e] = label_points(
-                lattice,
-                inverse,
-                *found.cells[e],
-                self.options.pack.tau,
-                self.options.pack.angle_tolerance,
-                self.recorder,
-            )
-        return groups, status
+            labels[e], status[e] = self.labeller.label(lattice, *reading.cells[e])
+        return labels, status

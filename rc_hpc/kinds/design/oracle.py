@@ -1,4 +1,6 @@
-"""Scores of camera sets on structures: phantoms, ambiguity and alignment on a sample; noise and phantoms one by one."""
+"""Scores of camera sets: phantoms, ambiguity and alignment on a sample of structures; noise and
+phantoms on one structure after another.
+"""
 
 from __future__ import annotations
 
@@ -13,10 +15,11 @@ from rc_hpc.geometry.camera_sets import geometric_scores, screen_length
 from rc_hpc.geometry.protocol import Protocol
 from rc_hpc.kinds.design.options import DesignOptions
 from rc_hpc.oracle.cell import PackedCell, drawn
+from rc_hpc.oracle.draws import counter_draws
 from rc_hpc.oracle.geometry import GeometricOracle
-from rc_hpc.oracle.noise import NoiseReading, NoisyOracle, counter_draws
+from rc_hpc.oracle.labels import SpaceGroupLabel, agreement
+from rc_hpc.oracle.noise import NoiseReading, NoisyOracle
 from rc_hpc.symmetry.guard import NULL_RECORDER
-from rc_hpc.symmetry.labels import code_table
 
 
 def all_subsets_of(n_views: int) -> tuple[tuple[int, ...], ...]:
@@ -42,9 +45,9 @@ def sample_scores(
     lengths = []
     for cell in cells:
         _, positions, numbers, _ = drawn(cell, protocol.tiling)
-        found = few.enumerate(positions, numbers, DELTA_MAX, DELTA_MAX)
-        phantoms += int(np.count_nonzero(few.at_delta(found.within(delta), delta).n_phantoms))
-        ambiguous += int(all_views.at_delta(found, DELTA_MAX).n_phantoms[0])
+        found = few.enumerate_cell(positions, numbers, DELTA_MAX, DELTA_MAX)
+        phantoms += int(np.count_nonzero(few.certify(found.within(delta), delta).n_phantoms))
+        ambiguous += int(all_views.certify(found, DELTA_MAX).n_phantoms[0])
         atoms += len(numbers)
         aligned += int(aligned_vectors(cell.lattice, protocol.directions).any(axis=1).sum())
         lengths.append(screen_length(cell.lattice, protocol.directions))
@@ -106,12 +109,12 @@ class DesignSweep:
             return {"design/split": 0}, {}
         options, n_protocols = self.options, len(self.protocols)
         runs = (n_protocols, len(options.sigmas), options.seeds)
-        found = {name: np.empty(runs) for name in ("n_recovered", "largest_error", "space_group")}
-        found |= {
+        columns = {name: np.empty(runs) for name in ("n_recovered", "largest_error", "space_group")}
+        columns |= {
             name: np.full((n_protocols, self.n_views - 1), -1)
             for name in ("phantom_subsets", "n_phantoms")
         }
-        found |= {"n_aligned": np.empty(n_protocols, int), "screen_length": np.empty(n_protocols)}
+        columns |= {"n_aligned": np.empty(n_protocols, int), "screen_length": np.empty(n_protocols)}
         for p, protocol in enumerate(self.protocols):
             _, positions, numbers, _ = drawn(cell, protocol.tiling)
             draws = [
@@ -124,19 +127,24 @@ class DesignSweep:
                 ("largest_error", "error"),
                 ("space_group", "space_group"),
             ):
-                found[name][p] = read[source]
-            phantoms = self.oracles[p].run(positions, numbers, options.delta).n_phantoms
+                columns[name][p] = read[source]
+            found = self.oracles[p].enumerate_cell(positions, numbers, options.delta, options.delta)
+            phantoms = self.oracles[p].certify(found, options.delta).n_phantoms
             sizes = np.array([len(subset) for subset in self.subsets[p]])
             for size in range(2, len(protocol.views) + 1):
-                found["phantom_subsets"][p, size - 2] = np.count_nonzero(phantoms[sizes == size])
-                found["n_phantoms"][p, size - 2] = phantoms[sizes == size].sum()
-            found["n_aligned"][p] = (
+                columns["phantom_subsets"][p, size - 2] = np.count_nonzero(phantoms[sizes == size])
+                columns["n_phantoms"][p, size - 2] = phantoms[sizes == size].sum()
+            columns["n_aligned"][p] = (
                 aligned_vectors(cell.lattice, protocol.directions).any(axis=1).sum()
             )
-            found["screen_length"][p] = screen_length(cell.lattice, protocol.directions)
-        group, codes = found["space_group"].astype(np.int64), code_table()
-        truth = cell.space_group if options.truth == "stored" else cell.space_group_conventional
-        found["correct"] = (codes[group][..., 0] == codes[truth][0]) & (group > 0)
+            columns["screen_length"][p] = screen_length(cell.lattice, protocol.directions)
+        labeller = SpaceGroupLabel()
+        right = agreement(
+            labeller,
+            columns["space_group"].astype(np.int64),
+            labeller.truth(cell, options.truth),
+        )
+        columns["correct"] = right["crystal_system"]
         return {"design/split": side} | {
-            f"design/{name}": values for name, values in found.items()
+            f"design/{name}": values for name, values in columns.items()
         }, {}

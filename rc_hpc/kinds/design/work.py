@@ -102,5 +102,6 @@ def facts(options: DesignOptions) -> tuple[dict, float]:
 
 def warm(_options: DesignOptions) -> None:
     """Run the kernels once."""
-    cameras({}).run([[0.0, 0.0, 0.0]], [1], 0.01)
+    small = cameras({})
+    small.certify(small.enumerate_cell([[0.0, 0.0, 0.0]], [1], 0.01, 0.01), 0.01)
     warm_noise(_options)

@@ -11,7 +11,7 @@ from rc_hpc.kinds.common.statics import subset_dims, subset_statics
 from rc_hpc.kinds.common.warm import cameras
 from rc_hpc.kinds.frontier.options import FrontierOptions
 from rc_hpc.kinds.frontier.oracle import FrontierOracle
-from rc_hpc.oracle.labelling import LabelTable
+from rc_hpc.oracle.labels import LabelTable
 
 #: Predicted time of one more delta or reading, in units of a census, and in s.
 POINT_WEIGHT, POINT_S = 0.1, 0.001
@@ -81,10 +81,10 @@ def facts(options: FrontierOptions) -> tuple[dict, float]:
 def warm(options: FrontierOptions) -> None:
     """Run the kernels once."""
     small = cameras(options.protocol)
-    candidates = small.enumerate([[0.0, 0.0, 0.0]], [1], 0.01, 0.01)
+    candidates = small.enumerate_cell([[0.0, 0.0, 0.0]], [1], 0.01, 0.01)
     small.steps(candidates, np.array([0.01]))
     small.profile(candidates)
-    merged = small.at_delta(candidates.within(0.01), 0.01, chosen=np.array([0]))
-    table = LabelTable(np.eye(3), (), 5.0, ordered=False)
+    merged = small.reconstruct(candidates.within(0.01), 0.01, chosen=np.array([0]))
+    table = LabelTable(np.eye(3), (), ordered=False)
     for _ in range(2):  # the second is compared with the first
-        table.labels(merged.numbers, *merged.cells[0])
+        table.labels(merged.species, *merged.cells[0])

@@ -8,12 +8,14 @@ from rc_hpc.core.constants import CENSUS_ZERO
 from rc_hpc.geometry import conditioning
 from rc_hpc.geometry.alignment import aligned_vectors
 from rc_hpc.geometry.protocol import Protocol
-from rc_hpc.kernels.candidates import image_points, project
+from rc_hpc.kernels.enumeration import project_cell
+from rc_hpc.kernels.points import sort_points
 from rc_hpc.kinds.noise.options import NoiseOptions
 from rc_hpc.oracle.cell import PackedCell, drawn
-from rc_hpc.oracle.noise import NoiseReading, NoisyOracle, counter_draws
+from rc_hpc.oracle.draws import SharedStream, counter_draws
+from rc_hpc.oracle.labels import SpaceGroupLabel, correct_columns
+from rc_hpc.oracle.noise import NoiseReading, NoisyOracle
 from rc_hpc.symmetry.guard import NULL_RECORDER
-from rc_hpc.symmetry.labels import code_table
 
 #: Names of the measured columns by what `NoisyOracle.run` calls them.
 MEASURED = {
@@ -33,38 +35,6 @@ def readings_of(options: NoiseOptions) -> list[NoiseReading]:
         )
         for rule, estimator, merge, labeller in options.readings
     ]
-
-
-class SharedStream:
-    """The record's errors, one generator per seed through all structures, from any structure on.
-
-    Parameters
-    ----------
-    sizes : dict of str to int
-        Drawn atoms by id, in the order in which the structures draw.
-    seeds : int
-        Their number.
-    n_views : int
-    """
-
-    def __init__(self, sizes: dict[str, int], seeds: int, n_views: int):
-        self.n_views = n_views
-        self.generators = [np.random.default_rng(seed) for seed in range(seeds)]
-        # How many numbers a normal takes varies, so every place is found by drawing up to it.
-        self.places: dict[str, list[int]] = {id: [] for id in sizes}
-        for generator in self.generators:
-            for id, n in sizes.items():
-                self.places[id].append(generator.bit_generator.state["state"]["state"])
-                generator.standard_normal(2 * n_views * n)
-
-    def draws(self, id: str, n: int) -> list[np.ndarray]:
-        """Standard normal errors of a structure of `n` drawn atoms, (V, n, 2) for each seed."""
-        found = []
-        for generator, place in zip(self.generators, self.places[id], strict=True):
-            state = generator.bit_generator.state
-            generator.bit_generator.state = state | {"state": state["state"] | {"state": place}}
-            found.append(generator.standard_normal((self.n_views, n, 2)))
-        return found
 
 
 class NoiseSweep:
@@ -137,17 +107,10 @@ class NoiseSweep:
                 ]
             )
         for name, column in MEASURED.items():
-            fields[f"noise/{column}"] = np.array(
-                [[found[name] for found in row] for row in measured]
-            )
-        group, codes = fields["noise/space_group"], code_table()
-        truth = cell.space_group if options.truth == "stored" else cell.space_group_conventional
-        equal = (codes[group] == codes[truth]) & (group > 0)[..., None]
-        fields |= {
-            f"noise/correct_{name}": equal[..., k]
-            for k, name in enumerate(("crystal_system", "point_group", "bravais"))
-        }
-        fields["noise/correct_space_group"] = group == truth
+            fields[f"noise/{column}"] = np.array([[read[name] for read in row] for row in measured])
+        labeller = SpaceGroupLabel()
+        truth = labeller.truth(cell, options.truth)
+        fields |= correct_columns(labeller, fields["noise/space_group"], truth, "noise")
         return fields, {}
 
     def _statics(self, fields, p, cell, separation, positions, numbers):
@@ -165,13 +128,12 @@ class NoiseSweep:
             fields["noise/budget_probable"][p, r] = conditioning.probable_budget(
                 separation, tau, oracle.covariance, len(numbers)
             )
-        order = np.argsort(numbers, kind="stable")
-        starts = np.concatenate(([0], np.cumsum(np.unique(numbers, return_counts=True)[1])))
-        screen = project(
-            np.ascontiguousarray(positions[order]), np.ascontiguousarray(protocol.rotations)
+        images, _ = project_cell(
+            np.ascontiguousarray(positions),
+            np.asarray(numbers, np.int64),
+            False,
+            np.ascontiguousarray(protocol.rotations),
         )
         views = len(protocol.views)
         fields["noise/aligned"][p, :views] = aligned_vectors(cell.lattice, protocol.directions)
-        fields["noise/n_images"][p, :views] = image_points(screen, starts, True, CENSUS_ZERO)[2][
-            :, -1
-        ]
+        fields["noise/n_images"][p, :views] = sort_points(images, True, CENSUS_ZERO).starts[:, -1]

@@ -1,0 +1,100 @@
+"""What the oracle finds of one structure: candidates, reconstructions, certificates."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+
+from rc_hpc.kernels.records import Candidates, PointSet, SortedPoints
+
+
+@dataclass(frozen=True)
+class Enumeration:
+    """All candidates of image points: all that a reconstruction needs.
+
+    Attributes
+    ----------
+    points, candidates
+        See `rc_hpc.kernels.records`.
+    species : (S,) int64
+        Atomic number of each species.
+    reach : float
+        Gap up to which all candidates are there, Å.
+    tie : float
+        Scale at which ties are judged, Å.
+    truth : PointSet or None
+        True atoms, where they are known.
+    distance : (C,) float64 or None
+        Distance of each candidate to the nearest true atom of its species, Å.
+    """
+
+    points: SortedPoints
+    candidates: Candidates
+    species: np.ndarray
+    reach: float
+    tie: float
+    truth: PointSet | None = None
+    distance: np.ndarray | None = None
+
+    def within(self, delta: float) -> Enumeration:
+        """Without the candidates that no tolerance up to `delta` (Å) accepts."""
+        near = np.flatnonzero(self.candidates.gap <= delta)
+        return replace(
+            self,
+            candidates=Candidates(*(array[near] for array in self.candidates)),
+            distance=None if self.distance is None else self.distance[near],
+            reach=min(delta, self.reach),
+        )
+
+
+@dataclass(frozen=True)
+class Reconstructions:
+    """What every view subset gives.
+
+    The arrays are those of `rc_hpc.kernels.records.Reconstructed`. Atoms come sorted by species
+    and along a generic direction, so that labels (which spglib makes of near-symmetric cells in
+    an order-dependent way) do not depend on the order of the input; under the merge rules `mean`
+    and `first` they come in the order in which they were met.
+    """
+
+    n_recovered: np.ndarray
+    reconstruction: np.ndarray
+    entry: np.ndarray
+    point_error: np.ndarray
+    atom_error: np.ndarray
+    set_starts: np.ndarray
+    set_positions: np.ndarray
+    set_order: np.ndarray
+    set_numbers: np.ndarray
+    species: np.ndarray
+    by_atom: bool
+
+    @cached_property
+    def cells(self) -> list[tuple[np.ndarray, np.ndarray]]:
+        """The point sets, each as atomic numbers (M,) and positions (M, 3), Å."""
+        cells = []
+        for bounds in self.set_starts:
+            rows, sizes = slice(bounds[0], bounds[-1]), np.diff(bounds)
+            numbers, points = np.repeat(self.species, sizes), self.set_positions[rows]
+            if self.by_atom:
+                ranks = np.lexsort((self.set_order[rows], np.repeat(np.arange(sizes.size), sizes)))
+                numbers, points = numbers[ranks], points[ranks]
+            cells.append((numbers, points))
+        return cells
+
+
+@dataclass(frozen=True)
+class Reading(Reconstructions):
+    """What every view subset gives, with its certificate; set 0 is the true cell.
+
+    The arrays are also those of `rc_hpc.kernels.records.Certificates`.
+    """
+
+    n_phantoms: np.ndarray
+    n_exact: np.ndarray
+    phantom_delta: np.ndarray
+    phantom_delta_exact: np.ndarray
+    phantoms: np.ndarray
+    enumeration: Enumeration
