@@ -144,7 +144,7 @@ def draw(
     cell = resolve("rc_hpc.kinds.packed.reader:packed_cell")(
         packed.batch, 0, packed.child("atoms", 0)
     )
-    pictures = resolve("rc_hpc.kinds.renders.work:pictures_of")(settled)(cell)
+    pictures = resolve("rc_hpc.kinds.renders.oracle:pictures_of")(settled)(cell)
     views, opened = settled.protocol["views"], resolve("PIL.Image:open")
     return {views[one.camera]: opened(io.BytesIO(one.png)).convert("RGB") for one in pictures}
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+from typing import Any
 
 import numpy as np
 
@@ -19,13 +20,14 @@ class FastRenderer:
     Draws the same circles, lines and glyphs as the artists of `AseRenderer` would.
     """
 
-    def __init__(self):
+    def __init__(self) -> None:
         from matplotlib.backend_bases import RendererBase
         from matplotlib.backends.backend_agg import RendererAgg
         from matplotlib.path import Path
         from matplotlib.transforms import IdentityTransform
 
-        self._canvas, self._agg = RendererAgg, None
+        self._canvas = RendererAgg
+        self._agg: Any = None
         self._as_it_is = IdentityTransform()
         # Agg wants it from matplotlib 3.11 on, and knows no such argument before.
         wanted = "hatchcolors" in inspect.signature(RendererBase.draw_path_collection).parameters

@@ -6,6 +6,7 @@ import hashlib
 import logging
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -88,7 +89,7 @@ class PictureFolder(Beside):
                 f"missing in {self.folder}: --overwrite draws them again"
             )
 
-    def attributes(self, store: PartStore) -> dict:
+    def attributes(self, store: PartStore) -> dict[str, Any]:
         """Where the pictures are, and how they were painted."""
         return {
             "picture_folder": self.folder.name,

@@ -6,6 +6,7 @@ import json
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -55,7 +56,7 @@ class Manifest:
     sizes: np.ndarray
     convention: str
     tiling: tuple[int, int, int]
-    attrs: dict
+    attrs: dict[str, Any]
 
     @property
     def folder(self) -> Path:
@@ -68,9 +69,10 @@ class Manifest:
         return str(self.attrs["content_hash"])
 
     @property
-    def options(self) -> dict:
+    def options(self) -> dict[str, Any]:
         """Options of the rendering, as JSON values."""
-        return json.loads(self.attrs["options"])
+        options: dict[str, Any] = json.loads(self.attrs["options"])
+        return options
 
     @property
     def protocol(self) -> Protocol:
@@ -80,7 +82,7 @@ class Manifest:
     @cached_property
     def whole(self) -> np.ndarray:
         """Which structures have a picture of every camera, (n,) bool."""
-        return np.all(self.digests != "", axis=1)
+        return np.asarray(np.all(self.digests != "", axis=1))
 
     @cached_property
     def row(self) -> dict[str, int]:
@@ -139,7 +141,7 @@ def read_manifest(path: str | Path) -> Manifest:
             "draw them again (python -m rc_hpc.render)"
         )
 
-    def table(name: str, empty) -> np.ndarray:
+    def table(name: str, empty: Any) -> np.ndarray:
         values = np.full((len(ids), len(views)), empty)
         values[place] = columns[name]
         return values

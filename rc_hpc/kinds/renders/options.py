@@ -43,7 +43,7 @@ class RenderOptions(Options):
         Options of the packed input.
     """
 
-    protocol: dict = opt(
+    protocol: dict[str, Any] = opt(
         help="cameras: frozen, off-axis, or a TOML file",
         metavar="NAME|FILE",
         told="the convention's",
@@ -83,7 +83,7 @@ class RenderOptions(Options):
     pack: PackOptions = PackOptions()
     quarantine: str = derived("keep", recorded=False)
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         super().__post_init__()
         if self.compare and self.renderer != Renderer.fast.name:
             raise UsageError("--compare compares --renderer fast with ase: leave --renderer out")
