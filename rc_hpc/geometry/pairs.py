@@ -51,6 +51,7 @@ def pair_frames(protocol: Protocol) -> PairFrames:
 
 def pinholes_of(protocol: Protocol) -> Pinholes:
     """Where the cameras of a protocol stand."""
+    assert protocol.centres is not None, "some cameras are pinholes"
     return Pinholes(np.nan_to_num(protocol.centres), protocol.pinhole, protocol.focal)
 
 

@@ -55,7 +55,7 @@ class SharedStream:
         """Standard normal errors of a structure of `n` drawn atoms, (V, n, 2) for each seed."""
         draws = []
         for generator, place in zip(self.generators, self.places[id], strict=True):
-            state = generator.bit_generator.state
+            state = dict(generator.bit_generator.state)
             generator.bit_generator.state = state | {"state": state["state"] | {"state": place}}
             draws.append(generator.standard_normal((self.n_views, n, 2)))
         return draws

@@ -40,6 +40,7 @@ from rc_hpc.kernels.records import (
     PointSet,
     Projection,
     Readout,
+    Reconstructed,
     Scales,
     SortedPoints,
     Subsets,
@@ -161,7 +162,8 @@ class GeometricOracle:
         enumerated, total, reach = door(images, self.by_atom, self.cameras, self.optics, limits)
         self._refuse_many(total, reach_min)
         distance = None if truth is None else candidate_distances(enumerated.candidates, truth)
-        return Enumeration(*enumerated, images.species, reach, limits.tie, truth, distance)
+        points, candidates = enumerated
+        return Enumeration(points, candidates, images.species, reach, limits.tie, truth, distance)
 
     def enumerate_cell(self, positions, numbers, reach_min, reach_max) -> Enumeration:
         """`project`, then `enumerate` with the truth.
@@ -224,7 +226,7 @@ class GeometricOracle:
         chosen : (K,) int64
             Indices of the subsets; by default all.
         """
-        reconstructed = reconstruct_subsets(
+        reconstructed: Reconstructed = reconstruct_subsets(
             Subsets(*(array[chosen] for array in self.subsets)),
             self._merging(found, delta),
             SAME_RECONSTRUCTION,
@@ -249,7 +251,7 @@ class GeometricOracle:
 
     def at_delta(self, found: Enumeration, delta, keep_all=False) -> Reading:
         """`reconstruct` and `certify` on all subsets."""
-        made = reconstruct_subsets(
+        made: Reconstructed = reconstruct_subsets(
             self.subsets,
             self._merging(found, delta),
             SAME_RECONSTRUCTION,
@@ -258,7 +260,8 @@ class GeometricOracle:
             found.truth,
             keep_all,
         )
-        return Reading(*made, found.species, self.by_atom, *self.certify(found, delta), found)
+        certificates = self.certify(found, delta)
+        return Reading(*made, found.species, self.by_atom, *certificates, found)
 
     def run(self, positions, numbers, delta, delta_max=0.0, keep_all=False) -> Reading:
         """Read one cell on every view subset.
@@ -277,6 +280,8 @@ class GeometricOracle:
             self.subsets, Merging(self.rule, float(delta), limits.tie), SCALES, bool(keep_all)
         )
         door = read_pinhole_cell if self.pinhole else read_cell
+        reconstructed: Reconstructed
+        certificates: Certificates
         found, compared, reconstructed, certificates = door(
             *self._atoms(positions, numbers),
             self.by_atom,
@@ -320,6 +325,7 @@ class GeometricOracle:
         """
         from scipy.spatial import cKDTree
 
+        assert found.truth is not None and found.distance is not None, "the truth is known"
         candidates, atoms = found.candidates, found.truth.positions
         own = np.flatnonzero((candidates.gap <= CENSUS_ZERO) & (found.distance <= CENSUS_ZERO))
         atom = cKDTree(atoms).query(candidates.position[own])[1]

@@ -242,7 +242,7 @@ class LabelTable:
         counts = [np.count_nonzero(numbers == kind) for kind in species]
         starts = np.concatenate(([0], np.cumsum(counts)))
         cell = (
-            PointSet(positions, None, None, starts)
+            PointSet(positions, positions[:0], starts[:0], starts)
             if self.ordered
             else sort_in_space(positions, starts)
         )

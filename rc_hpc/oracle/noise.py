@@ -37,6 +37,7 @@ from rc_hpc.kernels.records import (
     Limits,
     Merging,
     PairFrames,
+    Reconstructed,
     Subsets,
 )
 from rc_hpc.kernels.subsets import reconstruct_subsets
@@ -238,7 +239,7 @@ class NoisyOracle:
                     )
         return read
 
-    def locate(self, numbers, screen, sigma: float) -> tuple[np.ndarray, np.ndarray]:
+    def locate(self, numbers, screen, sigma: float) -> tuple[np.ndarray, np.ndarray, float]:
         """Atoms read from centroids whose correspondence is unknown.
 
         Parameters
@@ -289,7 +290,7 @@ class NoisyOracle:
         """Accepted and merged candidates of the estimator's pair."""
         limits = Limits(NUMERICAL_ZERO, delta, delta, MANY, MANY)
         enumerated, *_ = enumerate_points(images, self.by_atom, self.cameras, self.frames, limits)
-        reconstructed = reconstruct_subsets(
+        reconstructed: Reconstructed = reconstruct_subsets(
             self.subset,
             Merging(MERGE_RULES.index(self.reading.merge), delta, NUMERICAL_ZERO),
             SAME_RECONSTRUCTION,

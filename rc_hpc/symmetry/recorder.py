@@ -93,6 +93,10 @@ class FlightRecorder:
         self.close()
 
 
+#: Either of them.
+Recorder = FlightRecorder | NullRecorder
+
+
 def crashed_ids(folder: str | os.PathLike) -> dict[str, int]:
     """Structures that native crashes were about, and how often.
 

@@ -19,7 +19,7 @@ from rc_hpc.kernels.points import project, shown_by_all, sort_points, species_ra
 from rc_hpc.kernels.records import Pinholes
 from rc_hpc.kinds.census.options import CensusOptions
 from rc_hpc.kinds.census.oracle import CensusOracle
-from rc_hpc.kinds.common.statics import protocol_of
+from rc_hpc.kinds.common.options import protocol_of
 from rc_hpc.kinds.frontier.options import FrontierOptions
 from rc_hpc.kinds.frontier.oracle import FrontierOracle
 from rc_hpc.oracle.cell import tile

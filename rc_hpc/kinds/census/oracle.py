@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from rc_hpc.core.vocabulary import LabelStatus
 from rc_hpc.geometry.protocol import Protocol
 from rc_hpc.kinds.census.options import CensusOptions
+from rc_hpc.kinds.common.given import Compute, Given
+from rc_hpc.kinds.common.options import protocol_of
 from rc_hpc.oracle.cell import PackedCell, drawn
 from rc_hpc.oracle.geometry import GeometricOracle
 from rc_hpc.oracle.labels import Labeller, SpaceGroupLabel, correct_columns
 from rc_hpc.oracle.reading import Reading
-from rc_hpc.symmetry.guard import NULL_RECORDER
+from rc_hpc.symmetry.recorder import NULL_RECORDER, Recorder
 
 
 class CensusOracle:
@@ -32,7 +36,7 @@ class CensusOracle:
         self,
         protocol: Protocol,
         options: CensusOptions,
-        recorder=NULL_RECORDER,
+        recorder: Recorder = NULL_RECORDER,
         labeller: Labeller | None = None,
     ):
         self.options = options
@@ -45,7 +49,7 @@ class CensusOracle:
             protocol, options.subsets, options.enumeration, options.merge, options.max_candidates
         )
 
-    def run(self, cell: PackedCell) -> tuple[dict, dict]:
+    def run(self, cell: PackedCell) -> tuple[dict[str, Any], dict[str, Any]]:
         """Reconstruct, certify and label one structure.
 
         Returns
@@ -102,6 +106,7 @@ class CensusOracle:
     def _phantoms(self, reading: Reading) -> dict[str, np.ndarray]:
         """Columns of the `phantoms` table without `structure`."""
         found, far = reading.enumeration, reading.phantoms
+        assert found.distance is not None, "the truth is known"
         candidates = found.candidates
         views = self.geometry.cameras.pairs[candidates.pair[far]]
         return {
@@ -114,7 +119,9 @@ class CensusOracle:
             "distance": found.distance[far],
         }
 
-    def _labels(self, reading: Reading, lattice, cell: PackedCell):
+    def _labels(
+        self, reading: Reading, lattice: np.ndarray, cell: PackedCell
+    ) -> tuple[np.ndarray, np.ndarray]:
         """Label and label status of every returned point set."""
         labels = np.zeros(len(reading.cells), dtype=np.int64)
         status = np.full(len(reading.cells), LabelStatus.labelled)
@@ -130,3 +137,14 @@ class CensusOracle:
         for e in np.flatnonzero(used):
             labels[e], status[e] = self.labeller.label(lattice, *reading.cells[e])
         return labels, status
+
+
+def oracle(options: CensusOptions, given: Given) -> Compute:
+    """What computes one structure."""
+    one = CensusOracle(protocol_of(options.protocol), options, given.recorder)
+
+    def compute(cell: PackedCell) -> tuple[dict[str, Any], dict[str, Any]]:
+        fields, phantoms = one.run(cell)
+        return fields, {"phantoms": phantoms}
+
+    return compute

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from rc_hpc.kinds.census.options import CensusOptions
-from rc_hpc.kinds.census.oracle import CensusOracle
 from rc_hpc.kinds.common.costs import Rows, census_costs
-from rc_hpc.kinds.common.given import Compute, Given
-from rc_hpc.kinds.common.options import protocol_of
 from rc_hpc.kinds.common.statics import subset_dims, subset_statics
 from rc_hpc.kinds.common.warm import cameras
 
@@ -23,28 +22,17 @@ def dims(options: CensusOptions) -> dict[str, int]:
     return subset_dims(options) | {"view": len(options.protocol["views"])}
 
 
-def statics(options: CensusOptions) -> dict:
+def statics(options: CensusOptions) -> dict[str, Any]:
     """Datasets that belong to no structure."""
     return subset_statics(options)
 
 
-def oracle(options: CensusOptions, given: Given) -> Compute:
-    """What computes one structure."""
-    one = CensusOracle(protocol_of(options.protocol), options, given.recorder)
-
-    def compute(cell):
-        fields, phantoms = one.run(cell)
-        return fields, {"phantoms": phantoms}
-
-    return compute
-
-
-def costs(options: CensusOptions, _shared, rows: Rows) -> np.ndarray:
+def costs(options: CensusOptions, _shared: Any, rows: Rows) -> np.ndarray:
     """Predicted time of each structure, (n,), ms."""
     return (LABEL_EVERY if options.label_every else 1.0) * census_costs(rows)
 
 
-def facts(options: CensusOptions) -> tuple[dict, float]:
+def facts(options: CensusOptions) -> tuple[dict[str, Any], float]:
     """What a dry run tells, and seconds for a structure."""
     return {"view subsets": len(options.subsets)}, STRUCTURE_S
 

@@ -8,8 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from rc_hpc.oracle.cell import PackedCell
-from rc_hpc.symmetry.guard import NULL_RECORDER
-from rc_hpc.symmetry.recorder import FlightRecorder, NullRecorder
+from rc_hpc.symmetry.recorder import NULL_RECORDER, Recorder
 
 #: One structure to the values of its columns by path, and of its child tables by table and column.
 Compute = Callable[[PackedCell], tuple[dict[str, Any], dict[str, dict[str, Any]]]]
@@ -30,5 +29,5 @@ class Given:
     """
 
     shared: Any = None
-    recorder: FlightRecorder | NullRecorder = NULL_RECORDER
+    recorder: Recorder = NULL_RECORDER
     output: Path | None = None

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
@@ -13,13 +14,15 @@ from rc_hpc.core.constants import DELTA_MAX
 from rc_hpc.geometry.alignment import aligned_vectors
 from rc_hpc.geometry.camera_sets import geometric_scores, screen_length
 from rc_hpc.geometry.protocol import Protocol
+from rc_hpc.kinds.common.given import Compute, Given
+from rc_hpc.kinds.common.options import protocol_of
 from rc_hpc.kinds.design.options import DesignOptions
 from rc_hpc.oracle.cell import PackedCell, drawn
 from rc_hpc.oracle.draws import counter_draws
 from rc_hpc.oracle.geometry import GeometricOracle
 from rc_hpc.oracle.labels import SpaceGroupLabel, agreement
 from rc_hpc.oracle.noise import NoiseReading, NoisyOracle
-from rc_hpc.symmetry.guard import NULL_RECORDER
+from rc_hpc.symmetry.recorder import NULL_RECORDER, Recorder
 
 
 def all_subsets_of(n_views: int) -> tuple[tuple[int, ...], ...]:
@@ -82,7 +85,7 @@ class DesignSweep:
         protocols: Sequence[Protocol],
         options: DesignOptions,
         splits: dict[str, int],
-        recorder=NULL_RECORDER,
+        recorder: Recorder = NULL_RECORDER,
     ):
         self.options, self.splits, self.protocols = options, splits, protocols
         reading = NoiseReading(tau=options.pack.tau, angle_tolerance=options.pack.angle_tolerance)
@@ -94,7 +97,7 @@ class DesignSweep:
         ]
         self.n_views = max(len(protocol.views) for protocol in protocols)
 
-    def run(self, cell: PackedCell) -> tuple[dict, dict]:
+    def run(self, cell: PackedCell) -> tuple[dict[str, Any], dict[str, Any]]:
         """Read one structure.
 
         Returns
@@ -109,7 +112,9 @@ class DesignSweep:
             return {"design/split": 0}, {}
         options, n_protocols = self.options, len(self.protocols)
         runs = (n_protocols, len(options.sigmas), options.seeds)
-        columns = {name: np.empty(runs) for name in ("n_recovered", "largest_error", "space_group")}
+        columns: dict[str, np.ndarray] = {
+            name: np.empty(runs) for name in ("n_recovered", "largest_error", "space_group")
+        }
         columns |= {
             name: np.full((n_protocols, self.n_views - 1), -1)
             for name in ("phantom_subsets", "n_phantoms")
@@ -148,3 +153,9 @@ class DesignSweep:
         return {"design/split": side} | {
             f"design/{name}": values for name, values in columns.items()
         }, {}
+
+
+def oracle(options: DesignOptions, given: Given) -> Compute:
+    """What computes one structure; shared are the sides of the plan."""
+    protocols = [protocol_of(identity) for identity in options.protocols]
+    return DesignSweep(protocols, options, given.shared, given.recorder).run

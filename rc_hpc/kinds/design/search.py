@@ -1,4 +1,4 @@
-"""Search for camera sets on a sample of structures: random starts, coordinate exchange, local moves."""
+"""Search for camera sets on a sample: random starts, coordinate exchange, local moves."""
 
 from __future__ import annotations
 
@@ -14,7 +14,8 @@ from rc_hpc.oracle.cell import PackedCell
 
 log = logging.getLogger("rc_hpc")
 
-#: Rounds of local moves of every set that is kept, and how far a camera is turned in the first and in the last, degrees.
+#: Rounds of local moves of every set that is kept, and how far a camera is turned in the first and
+#: in the last, degrees.
 ROUNDS, FIRST_TURN, LAST_TURN = 8, 8.0, 1.0
 
 
@@ -88,14 +89,15 @@ def different(pool: Sequence[Found], most: int) -> list[Found]:
     return chosen
 
 
-def _improved(found: Found, cells, delta, rng) -> Found:
+def _improved(
+    found: Found, cells: Sequence[PackedCell], delta: float, rng: np.random.Generator
+) -> Found:
     """The set after local moves, each taken where it lowers the cost."""
     for turn in np.geomspace(FIRST_TURN, LAST_TURN, ROUNDS):
         for which in range(len(found.cameras.free)):
             cameras = moved(found.cameras, which, turn, rng)
-            if (
-                geometric_cost(cameras.directions) >= found.scores["cost"]
-            ):  # the cost is no less than this
+            # The cost is no less than this.
+            if geometric_cost(cameras.directions) >= found.scores["cost"]:
                 continue
             scores = sample_scores(cameras.protocol("move"), cells, delta)
             if scores["cost"] < found.scores["cost"]:

@@ -1,4 +1,7 @@
-"""Two sides of a sample that share no id and no composition: what a search sees, and what its result is judged on."""
+"""Two sides of a sample that share no id and no composition.
+
+What a search sees, and what its result is judged on.
+"""
 
 from __future__ import annotations
 
@@ -18,10 +21,10 @@ def key_of(text: str, seed: int) -> float:
 
 
 def split_sides(
-    ids: Sequence[str],
-    formulas: Sequence[str],
-    usable,
-    n_atoms,
+    ids: Sequence[str] | np.ndarray,
+    formulas: Sequence[str] | np.ndarray,
+    usable: np.ndarray,
+    n_atoms: np.ndarray,
     held_out: float | Container[str],
     training: int,
     sample: int,
@@ -60,7 +63,7 @@ def split_sides(
         out = usable & np.array([id in held_out for id in ids], bool)
     sides = np.where(out, Side.held_out, Side.unused).astype(np.uint8)
     known = {formula for formula, one in zip(formulas, out, strict=True) if one}
-    free = [k for k in np.flatnonzero(usable & ~out) if formulas[k] not in known]
+    free = [k for k in np.flatnonzero(usable & ~out).tolist() if formulas[k] not in known]
     free.sort(key=lambda k: key_of(f"id\n{ids[k]}", seed))
     sides[free[:training]] = Side.training
     seen = [k for k in free[:training] if n_atoms[k] <= largest][:sample]

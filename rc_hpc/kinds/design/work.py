@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 
@@ -10,12 +11,10 @@ from rc_hpc.core.constants import SWEEP
 from rc_hpc.geometry.camera_sets import SCORES
 from rc_hpc.kinds.common.cameras import protocol_statics
 from rc_hpc.kinds.common.costs import Rows, census_costs
-from rc_hpc.kinds.common.given import Compute, Given
 from rc_hpc.kinds.common.options import protocol_of
 from rc_hpc.kinds.common.statics import vocabulary
 from rc_hpc.kinds.common.warm import cameras
 from rc_hpc.kinds.design.options import DesignOptions
-from rc_hpc.kinds.design.oracle import DesignSweep
 from rc_hpc.kinds.noise.work import READ_S, READ_WEIGHT, noise_axes
 from rc_hpc.kinds.noise.work import warm as warm_noise
 
@@ -44,7 +43,7 @@ def dims(options: DesignOptions) -> dict[str, int]:
     }
 
 
-def statics(options: DesignOptions) -> dict:
+def statics(options: DesignOptions) -> dict[str, Any]:
     """Datasets that belong to no structure."""
     protocols = [protocol_of(identity) for identity in options.protocols]
     scores = {}
@@ -73,21 +72,15 @@ def statics(options: DesignOptions) -> dict:
     }
 
 
-def oracle(options: DesignOptions, given: Given) -> Compute:
-    """What computes one structure; shared are the sides of the plan."""
-    protocols = [protocol_of(identity) for identity in options.protocols]
-    return DesignSweep(protocols, options, given.shared, given.recorder).run
-
-
 def costs(options: DesignOptions, sides: dict[str, int], rows: Rows) -> np.ndarray:
     """Predicted time of each structure, (n,), ms."""
     cells = sum(math.prod(protocol["tiling"]) for protocol in options.protocols)
     each = READ_WEIGHT * cells * _pictures(options)
     weights = np.array([each if id in sides else NOTHING for id in rows("id")])
-    return weights * census_costs(rows)
+    return np.asarray(weights * census_costs(rows))
 
 
-def facts(options: DesignOptions) -> tuple[dict, float]:
+def facts(options: DesignOptions) -> tuple[dict[str, Any], float]:
     """What a dry run tells, and seconds for a structure."""
     sets = options.shortlist + len(options.beside)
     told = {

@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
 from rc_hpc.core.constants import CENSUS_ZERO
 from rc_hpc.core.vocabulary import ProfileKind
 from rc_hpc.geometry.protocol import Protocol
+from rc_hpc.kinds.common.given import Compute, Given
+from rc_hpc.kinds.common.options import protocol_of
 from rc_hpc.kinds.frontier.options import FrontierOptions
 from rc_hpc.oracle.cell import PackedCell, drawn
 from rc_hpc.oracle.geometry import GeometricOracle
 from rc_hpc.oracle.labels import Labeller, LabelTable, SpaceGroupLabel, correct_columns
 from rc_hpc.oracle.reading import Enumeration
-from rc_hpc.symmetry.guard import NULL_RECORDER
+from rc_hpc.symmetry.recorder import NULL_RECORDER, Recorder
 
 #: The gap that rays of each kind of the delta profile may have, Å.
 PROFILE_KINDS = {ProfileKind.acceptance: np.inf, ProfileKind.definition7: CENSUS_ZERO}
@@ -41,7 +45,7 @@ class FrontierOracle:
         self,
         protocol: Protocol,
         options: FrontierOptions,
-        recorder=NULL_RECORDER,
+        recorder: Recorder = NULL_RECORDER,
         labellers: Sequence[Labeller] | None = None,
     ):
         self.options = options
@@ -55,10 +59,10 @@ class FrontierOracle:
         self.deltas = np.array(options.deltas)
         self.oracles = [
             GeometricOracle(protocol, options.subsets, enumeration, rule, options.max_candidates)
-            for enumeration, rule in options.readings
+            for enumeration, rule in itertools.product(options.enumerations, options.rules)
         ]
 
-    def run(self, cell: PackedCell) -> tuple[dict, dict]:
+    def run(self, cell: PackedCell) -> tuple[dict[str, Any], dict[str, Any]]:
         """Reconstruct, certify and label one structure at all tolerances.
 
         Returns
@@ -119,6 +123,7 @@ class FrontierOracle:
                         status[r, d][:, where] = outcome[:, None]
         labeller = self.labellers[0]
         truth = labeller.truth(cell, options.truth)
+        assert first is not None, "there is at least one reading"
         profile, smallest, certified = self._profile(first)
         fields = {
             "structures/delta_max": first.reach,
@@ -135,11 +140,16 @@ class FrontierOracle:
         }
         return fields, {"profile": profile}
 
-    def _profile(self, found: Enumeration) -> tuple[dict, list[np.ndarray], np.ndarray]:
+    def _profile(self, found: Enumeration) -> tuple[dict[str, Any], list[np.ndarray], np.ndarray]:
         """Rows of the profile table, each subset's smallest phantom delta by kind, and where
         (D, K) none is accepted.
         """
-        rows: dict[str, list] = {"subset": [], "kind": [], "delta_from": [], "delta_to": []}
+        rows: dict[str, list[np.ndarray]] = {
+            "subset": [],
+            "kind": [],
+            "delta_from": [],
+            "delta_to": [],
+        }
         smallest = []
         # The theorem speaks of two views that are not parallel.
         pairs = [set(pair) for pair in self.oracles[0].cameras.pairs.tolist()]
@@ -166,3 +176,8 @@ class FrontierOracle:
                     )
                     clear[:, k] = entered == left
         return {name: np.concatenate(values) for name, values in rows.items()}, smallest, clear
+
+
+def oracle(options: FrontierOptions, given: Given) -> Compute:
+    """What computes one structure."""
+    return FrontierOracle(protocol_of(options.protocol), options, given.recorder).run

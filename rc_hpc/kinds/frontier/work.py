@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from rc_hpc.kinds.common.costs import Rows, census_costs
-from rc_hpc.kinds.common.given import Compute, Given
-from rc_hpc.kinds.common.options import protocol_of
 from rc_hpc.kinds.common.statics import subset_dims, subset_statics
 from rc_hpc.kinds.common.warm import cameras
 from rc_hpc.kinds.frontier.options import FrontierOptions
-from rc_hpc.kinds.frontier.oracle import FrontierOracle
 from rc_hpc.oracle.labels import LabelTable
 
 #: Predicted time of one more delta or reading, in units of a census, and in s.
@@ -32,7 +31,7 @@ def dims(options: FrontierOptions) -> dict[str, int]:
     }
 
 
-def statics(options: FrontierOptions) -> dict:
+def statics(options: FrontierOptions) -> dict[str, Any]:
     """Datasets that belong to no structure."""
     enumerations, rules = zip(*options.readings, strict=True)
     return subset_statics(options) | {
@@ -58,17 +57,12 @@ def statics(options: FrontierOptions) -> dict:
     }
 
 
-def oracle(options: FrontierOptions, given: Given) -> Compute:
-    """What computes one structure."""
-    return FrontierOracle(protocol_of(options.protocol), options, given.recorder).run
-
-
-def costs(options: FrontierOptions, _shared, rows: Rows) -> np.ndarray:
+def costs(options: FrontierOptions, _shared: Any, rows: Rows) -> np.ndarray:
     """Predicted time of each structure, (n,), ms."""
     return (1.0 + POINT_WEIGHT * _points(options)) * census_costs(rows)
 
 
-def facts(options: FrontierOptions) -> tuple[dict, float]:
+def facts(options: FrontierOptions) -> tuple[dict[str, Any], float]:
     """What a dry run tells, and seconds for a structure."""
     told = {
         "view subsets": len(options.subsets),

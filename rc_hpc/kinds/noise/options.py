@@ -16,9 +16,9 @@ from rc_hpc.core.vocabulary import (
     LABELLERS,
     MERGE_RULES,
     NOISE_RULES,
-    RECORDED_READING,
 )
 from rc_hpc.kinds.common import options as common
+from rc_hpc.kinds.noise.readings import readings
 from rc_hpc.kinds.packed.options import PackOptions
 
 
@@ -133,13 +133,7 @@ class NoiseOptions(Options):
     @property
     def readings(self) -> tuple[tuple[str, str, str, str], ...]:
         """All (rule, estimator, merge, labeller), in the order of the file."""
-        readings = []
-        for rule in self.rules:
-            if rule == "record":
-                readings.append(RECORDED_READING)
-            else:
-                readings += [(rule, name, self.merge, self.labeller) for name in self.estimators]
-        return tuple(readings)
+        return readings(self.rules, self.estimators, self.merge, self.labeller)
 
     @property
     def reads(self) -> int:

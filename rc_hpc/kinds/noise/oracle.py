@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import math
+from typing import Any
+
 import numpy as np
 
 from rc_hpc.core.constants import CENSUS_ZERO
@@ -10,12 +13,15 @@ from rc_hpc.geometry.alignment import aligned_vectors
 from rc_hpc.geometry.protocol import Protocol
 from rc_hpc.kernels.enumeration import project_cell
 from rc_hpc.kernels.points import sort_points
+from rc_hpc.kinds.common.given import Compute, Given
+from rc_hpc.kinds.common.options import protocol_of
 from rc_hpc.kinds.noise.options import NoiseOptions
+from rc_hpc.kinds.noise.readings import readings
 from rc_hpc.oracle.cell import PackedCell, drawn
 from rc_hpc.oracle.draws import SharedStream, counter_draws
 from rc_hpc.oracle.labels import SpaceGroupLabel, correct_columns
 from rc_hpc.oracle.noise import NoiseReading, NoisyOracle
-from rc_hpc.symmetry.guard import NULL_RECORDER
+from rc_hpc.symmetry.recorder import NULL_RECORDER, Recorder
 
 #: Names of the measured columns by what `NoisyOracle.run` calls them.
 MEASURED = {
@@ -33,7 +39,9 @@ def readings_of(options: NoiseOptions) -> list[NoiseReading]:
         NoiseReading(
             rule, estimator, merge, labeller, options.pack.tau, options.pack.angle_tolerance
         )
-        for rule, estimator, merge, labeller in options.readings
+        for rule, estimator, merge, labeller in readings(
+            options.rules, options.estimators, options.merge, options.labeller
+        )
     ]
 
 
@@ -56,7 +64,7 @@ class NoiseSweep:
         protocols: list[Protocol],
         options: NoiseOptions,
         streams: list[SharedStream] | None = None,
-        recorder=NULL_RECORDER,
+        recorder: Recorder = NULL_RECORDER,
     ):
         self.protocols, self.options, self.streams = protocols, options, streams
         self.oracles = [
@@ -65,7 +73,7 @@ class NoiseSweep:
         ]
         self.n_views = max(len(protocol.views) for protocol in protocols)
 
-    def run(self, cell: PackedCell) -> tuple[dict, dict]:
+    def run(self, cell: PackedCell) -> tuple[dict[str, Any], dict[str, Any]]:
         """Read one structure.
 
         Returns
@@ -113,7 +121,15 @@ class NoiseSweep:
         fields |= correct_columns(labeller, fields["noise/space_group"], truth, "noise")
         return fields, {}
 
-    def _statics(self, fields, p, cell, separation, positions, numbers):
+    def _statics(
+        self,
+        fields: dict[str, np.ndarray],
+        p: int,
+        cell: PackedCell,
+        separation: float,
+        positions: np.ndarray,
+        numbers: np.ndarray,
+    ) -> None:
         """What does not depend on the noise: budgets, aligned cameras, coinciding images."""
         protocol, tau = self.protocols[p], self.options.pack.tau
         fields["noise/separation"][p] = separation
@@ -137,3 +153,19 @@ class NoiseSweep:
         views = len(protocol.views)
         fields["noise/aligned"][p, :views] = aligned_vectors(cell.lattice, protocol.directions)
         fields["noise/n_images"][p, :views] = sort_points(images, True, CENSUS_ZERO).starts[:, -1]
+
+
+def oracle(options: NoiseOptions, given: Given) -> Compute:
+    """What computes one structure; shared are the sizes of the plan."""
+    protocols = [protocol_of(identity) for identity in options.protocols]
+    streams = None
+    if options.shared:
+        streams = [
+            SharedStream(
+                {id: n * math.prod(one.tiling) for id, n in given.shared.items()},
+                options.seeds,
+                len(one.views),
+            )
+            for one in protocols
+        ]
+    return NoiseSweep(protocols, options, streams, given.recorder).run

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 
@@ -12,11 +13,10 @@ from rc_hpc.geometry import conditioning
 from rc_hpc.geometry.protocol import Protocol, load_protocol
 from rc_hpc.kinds.common.cameras import protocol_statics
 from rc_hpc.kinds.common.costs import Rows, census_costs
-from rc_hpc.kinds.common.given import Compute, Given
 from rc_hpc.kinds.common.options import protocol_of
 from rc_hpc.kinds.common.statics import vocabulary
 from rc_hpc.kinds.noise.options import NoiseOptions
-from rc_hpc.kinds.noise.oracle import NoiseSweep, SharedStream
+from rc_hpc.kinds.noise.oracle import NoiseSweep
 from rc_hpc.oracle.noise import NoiseReading, NoisyOracle, delta_of
 
 #: Predicted time of reading one noisy conventional cell, in units of a census, and in s.
@@ -39,7 +39,7 @@ def dims(options: NoiseOptions) -> dict[str, int]:
     }
 
 
-def statics(options: NoiseOptions) -> dict:
+def statics(options: NoiseOptions) -> dict[str, Any]:
     """Datasets that belong to no structure."""
     protocols = [protocol_of(identity) for identity in options.protocols]
     oracles = NoiseSweep(protocols, options).oracles
@@ -93,7 +93,7 @@ def statics(options: NoiseOptions) -> dict:
     }
 
 
-def noise_axes(sigmas: tuple[float, ...], seeds: int) -> dict:
+def noise_axes(sigmas: tuple[float, ...], seeds: int) -> dict[str, Any]:
     """The axes of every result from noisy pictures."""
     return {
         "axes/sigma": (
@@ -111,12 +111,12 @@ def noise_axes(sigmas: tuple[float, ...], seeds: int) -> dict:
     }
 
 
-def _pairs(protocols: list[Protocol]) -> dict:
+def _pairs(protocols: list[Protocol]) -> dict[str, Any]:
     """Independent camera pairs of all protocols, one after the other."""
     rows = [
-        (p, *pair, angle, protocol.kappas()[pair])
+        (p, v, w, angle, protocol.kappas()[v, w])
         for p, protocol in enumerate(protocols)
-        for pair, angle in conditioning.separation_angles(protocol).items()
+        for (v, w), angle in conditioning.separation_angles(protocol).items()
     ]
     owner, first, second, angles, kappas = (np.array(column) for column in zip(*rows, strict=True))
     return {
@@ -132,34 +132,19 @@ def _pairs(protocols: list[Protocol]) -> dict:
         "pairs/kappa": (
             kappas,
             "1",
-            "Conditioning number kappa: how much the stacked error of two image points may grow into the error of the point they fix.",
+            "Conditioning number kappa: how much the stacked error of two image points may "
+            "grow into the error of the point they fix.",
             ("pair",),
         ),
     }
 
 
-def oracle(options: NoiseOptions, given: Given) -> Compute:
-    """What computes one structure; shared are the sizes of the plan."""
-    protocols = [protocol_of(identity) for identity in options.protocols]
-    streams = None
-    if options.shared:
-        streams = [
-            SharedStream(
-                {id: n * math.prod(one.tiling) for id, n in given.shared.items()},
-                options.seeds,
-                len(one.views),
-            )
-            for one in protocols
-        ]
-    return NoiseSweep(protocols, options, streams, given.recorder).run
-
-
-def costs(options: NoiseOptions, _shared, rows: Rows) -> np.ndarray:
+def costs(options: NoiseOptions, _shared: Any, rows: Rows) -> np.ndarray:
     """Predicted time of each structure, (n,), ms."""
     return (READ_WEIGHT * _cells(options) * options.reads) * census_costs(rows)
 
 
-def facts(options: NoiseOptions) -> tuple[dict, float]:
+def facts(options: NoiseOptions) -> tuple[dict[str, Any], float]:
     """What a dry run tells, and seconds for a structure."""
     told = {
         "protocols": len(options.protocols),
@@ -170,7 +155,7 @@ def facts(options: NoiseOptions) -> tuple[dict, float]:
     return told, READ_S * options.reads * _cells(options)
 
 
-def warm(_options) -> None:
+def warm(_options: Any) -> None:
     """Run the kernels once."""
     numbers = np.array([1, 1, 2])
     positions = np.array([[0.0, 0.0, 0.0], [2.0, 0.0, 1.0], [1.0, 2.0, 0.0]])

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import itertools
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,13 +12,13 @@ from rc_hpc.core.options import Options, names, once_each, opt, some_of, toleran
 from rc_hpc.core.vocabulary import ENUMERATIONS
 from rc_hpc.images.conventions import CONVENTIONS
 from rc_hpc.kinds.common import options as common
+from rc_hpc.kinds.occlusion.readings import NAMED, readings, shown_needed
 from rc_hpc.kinds.packed.options import PackOptions
 
 #: Conditions, rules of verification by default, and merge rules.
 CONDITIONS = ("O0", "O1", "O2", "O3")
 VERIFICATIONS = ("covered", "strict", "painted", "3-of-V")
 OCCLUSION_RULES = ("dominance", "first")
-_NAMED = ("strict", "covered", "painted", "excused")
 
 
 @dataclass(frozen=True)
@@ -112,9 +111,9 @@ class OcclusionOptions(Options):
     def __post_init__(self) -> None:
         super().__post_init__()
         for name in self.verifications:
-            if name not in _NAMED and shown_needed(name) is None:
+            if name not in NAMED and shown_needed(name) is None:
                 raise UsageError(
-                    f"--verify {name!r}: {', '.join(_NAMED)}, or a number of views of 2 or more "
+                    f"--verify {name!r}: {', '.join(NAMED)}, or a number of views of 2 or more "
                     "as in 3-of-V"
                 )
             views = len(self.protocol["views"])
@@ -137,20 +136,5 @@ class OcclusionOptions(Options):
 
     @property
     def readings(self) -> tuple[tuple[str, str, str], ...]:
-        """All (verification, enumeration, merge rule), in the order of the file.
-
-        `first` keeps whatever comes first. With a rule that forgives misses where nothing is
-        missing it misreads perfect pictures, so it goes with `strict` and `excused` only.
-        """
-        every = itertools.product(self.verifications, self.enumerations, self.rules)
-        return tuple(
-            reading
-            for reading in every
-            if reading[2] != "first" or reading[0] in ("strict", "excused")
-        )
-
-
-def shown_needed(verification: str) -> int | None:
-    """Views that must show a candidate by the rule k-of-V; None where the name is no such rule."""
-    k, of, views = verification.partition("-of-")
-    return int(k) if of and views == "V" and k.isdecimal() and int(k) >= 2 else None
+        """All (verification, enumeration, merge rule), in the order of the file."""
+        return readings(self.verifications, self.enumerations, self.rules)

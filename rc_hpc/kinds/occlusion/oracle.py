@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from collections.abc import Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -20,13 +21,16 @@ from rc_hpc.kernels.occlusion import (
 from rc_hpc.kernels.points import project, sort_points, species_ranges
 from rc_hpc.kernels.records import ImagePoints, PointSet
 from rc_hpc.kernels.search import largest_distance
-from rc_hpc.kinds.occlusion.options import OcclusionOptions, shown_needed
+from rc_hpc.kinds.common.given import Compute, Given
+from rc_hpc.kinds.common.options import protocol_of
+from rc_hpc.kinds.occlusion.options import OcclusionOptions
+from rc_hpc.kinds.occlusion.readings import readings, shown_needed
 from rc_hpc.oracle.cell import PackedCell
 from rc_hpc.oracle.geometry import GeometricOracle
 from rc_hpc.oracle.labels import Labeller, LabelTable, SpaceGroupLabel, correct_columns
 from rc_hpc.oracle.reading import Enumeration
-from rc_hpc.symmetry.guard import NULL_RECORDER
 from rc_hpc.symmetry.orbits import orbits
+from rc_hpc.symmetry.recorder import NULL_RECORDER, Recorder
 
 #: A disc is nearer, and a centre inside it, only if by more than this, Å: depths and centres that
 #: symmetry makes equal differ by 1e-15 Å, and coordinates have some eight decimals.
@@ -56,19 +60,28 @@ class Picture(NamedTuple):
 
     def dropped(self, condition: str) -> np.ndarray:
         """Discs whose centres a condition takes away, (V, T n) bool."""
-        return {
+        by_name: dict[str, np.ndarray] = {
             "O0": np.zeros_like(self.occluded),
             "O1": self.occluded & ~self.redundant,
             "O2": self.occluded,
             "O3": self.redundant,
-        }[condition]
+        }
+        return by_name[condition]
 
     def shown_sites(self, dropped: np.ndarray) -> np.ndarray:
         """Atoms of the cell of which a view still shows a copy, (V, n) bool."""
-        return ~dropped.reshape(len(dropped), len(self.shifts), -1).all(axis=1)
+        return np.logical_not(dropped.reshape(len(dropped), len(self.shifts), -1).all(axis=1))
 
 
-def picture(lattice, positions, numbers, rotations, tiling, radii_factor: float, orbit) -> Picture:
+def picture(
+    lattice: np.ndarray,
+    positions: np.ndarray,
+    numbers: np.ndarray,
+    rotations: np.ndarray,
+    tiling: tuple[int, ...],
+    radii_factor: float,
+    orbit: np.ndarray,
+) -> Picture:
     """Draw a tiled cell as discs and find what they hide of each other.
 
     Parameters
@@ -123,7 +136,7 @@ class OcclusionOracle:
         self,
         protocol: Protocol,
         options: OcclusionOptions,
-        recorder=NULL_RECORDER,
+        recorder: Recorder = NULL_RECORDER,
         labeller: Labeller | None = None,
     ):
         protocol.require_orthographic("occlusion sweeps")
@@ -147,7 +160,7 @@ class OcclusionOracle:
             own = [p for p, pair in enumerate(pairs) if set(pair) <= set(subset)]
             self.subsets.append((np.array(subset), own, tuple(subset[:2]) in pairs))
 
-    def run(self, cell: PackedCell) -> tuple[dict, dict]:
+    def run(self, cell: PackedCell) -> tuple[dict[str, Any], dict[str, Any]]:
         """Read and label one structure.
 
         Returns
@@ -207,7 +220,15 @@ class OcclusionOracle:
         }
         return fields, {}
 
-    def _read(self, cell, rule, drawn, dropped, shown, columns) -> None:
+    def _read(
+        self,
+        cell: PackedCell,
+        rule: str,
+        drawn: Picture,
+        dropped: list[np.ndarray],
+        shown: np.ndarray,
+        columns: dict[str, np.ndarray],
+    ) -> None:
         """All readings with one merge rule, into the arrays of `columns`."""
         options, oracle = self.options, self.oracles[rule]
         images, truth = oracle.project(cell.positions, cell.numbers)
@@ -217,15 +238,14 @@ class OcclusionOracle:
         if not oracle.by_atom:
             own = np.repeat(species, np.diff(truth.starts))
             table.labels(species, own, truth.positions, [self.labeller.known(cell)])
-        readings = [
-            (r, *reading) for r, reading in enumerate(options.readings) if reading[2] == rule
-        ]
+        every = readings(options.verifications, options.enumerations, options.rules)
+        own_readings = [(r, *reading) for r, reading in enumerate(every) if reading[2] == rule]
         for c, sites in enumerate(shown):
             visible = np.ascontiguousarray(sites[:, order])
             # No true atoms are handed over: nothing here may depend on them.
             found = oracle.enumerate(shown_points(images, visible), options.delta, options.delta)
             passes: dict[str, np.ndarray] = {}
-            for r, verification, enumeration, _ in readings:
+            for r, verification, enumeration, _ in own_readings:
                 if verification not in passes:
                     passes[verification] = self._forgiven(
                         verification, found, images, visible, drawn, ~dropped[c]
@@ -253,14 +273,20 @@ class OcclusionOracle:
                     columns["label_status"][r, c, k] = status[0]
 
     def _forgiven(
-        self, verification, found: Enumeration, images: ImagePoints, visible, drawn: Picture, discs
+        self,
+        verification: str,
+        found: Enumeration,
+        images: ImagePoints,
+        visible: np.ndarray,
+        drawn: Picture,
+        discs: np.ndarray,
     ) -> np.ndarray:
         """Views that do not show a candidate and let it pass all the same, (C, V) bool."""
         candidates, rotations = found.candidates, self.cameras.rotations
         missed = candidates.nearest < 0
         if verification in ("covered", "painted"):
             discs = discs if verification == "covered" else np.ones_like(discs)
-            return spots_covered(
+            covered: np.ndarray = spots_covered(
                 candidates.position,
                 missed,
                 drawn.shifts,
@@ -270,12 +296,18 @@ class OcclusionOracle:
                 rotations,
                 TIE,
             )
+            return covered
         if verification == "excused":
             points = sort_points(shown_points(images, ~visible), False, NUMERICAL_ZERO)
-            return points_near(candidates, missed, points, rotations, self.options.delta)
+            near: np.ndarray = points_near(
+                candidates, missed, points, rotations, self.options.delta
+            )
+            return near
         return np.zeros_like(missed)
 
-    def _merged(self, found: Enumeration, live, rule: str, subset) -> PointSet:
+    def _merged(
+        self, found: Enumeration, live: np.ndarray, rule: str, subset: np.ndarray
+    ) -> PointSet:
         """Candidates that become atoms."""
         candidates = found.candidates
         if rule == "dominance":
@@ -305,7 +337,13 @@ class OcclusionOracle:
         )
 
 
-def _accepted(verification: str, found: Enumeration, forgiven, subset, pairs) -> np.ndarray:
+def _accepted(
+    verification: str,
+    found: Enumeration,
+    forgiven: np.ndarray,
+    subset: np.ndarray,
+    pairs: Sequence[int],
+) -> np.ndarray:
     """Candidates of a subset that its views accept, ascending."""
     shows = found.candidates.nearest[:, subset] >= 0
     needed = shown_needed(verification)
@@ -316,10 +354,15 @@ def _accepted(verification: str, found: Enumeration, forgiven, subset, pairs) ->
     return np.flatnonzero(passed & np.isin(found.candidates.pair, pairs))
 
 
-def _first_that_sees(accepted, pair, pairs) -> np.ndarray:
+def _first_that_sees(accepted: np.ndarray, pair: np.ndarray, pairs: Sequence[int]) -> np.ndarray:
     """Of the accepted those of the first pair that has any."""
     for p in pairs:
-        own = accepted[pair[accepted] == p]
+        own: np.ndarray = accepted[pair[accepted] == p]
         if own.size:
             return own
     return accepted[:0]
+
+
+def oracle(options: OcclusionOptions, given: Given) -> Compute:
+    """What computes one structure."""
+    return OcclusionOracle(protocol_of(options.protocol), options, given.recorder).run

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import dataclasses
+from typing import Any
 
 import numpy as np
 
 from rc_hpc.geometry.protocol import load_protocol
 from rc_hpc.kinds.common.costs import Rows, census_costs
-from rc_hpc.kinds.common.given import Compute, Given
-from rc_hpc.kinds.common.options import identity_of, protocol_of
+from rc_hpc.kinds.common.options import identity_of
 from rc_hpc.kinds.common.statics import subset_dims, subset_statics
 from rc_hpc.kinds.occlusion.options import OCCLUSION_RULES, OcclusionOptions
 from rc_hpc.kinds.occlusion.oracle import OcclusionOracle
@@ -37,7 +37,7 @@ def dims(options: OcclusionOptions) -> dict[str, int]:
     }
 
 
-def statics(options: OcclusionOptions) -> dict:
+def statics(options: OcclusionOptions) -> dict[str, Any]:
     """Datasets that belong to no structure."""
     verifications, enumerations, rules = zip(*options.readings, strict=True)
     return subset_statics(options) | {
@@ -69,19 +69,14 @@ def statics(options: OcclusionOptions) -> dict:
     }
 
 
-def oracle(options: OcclusionOptions, given: Given) -> Compute:
-    """What computes one structure."""
-    return OcclusionOracle(protocol_of(options.protocol), options, given.recorder).run
-
-
-def costs(options: OcclusionOptions, _shared, rows: Rows) -> np.ndarray:
+def costs(options: OcclusionOptions, _shared: Any, rows: Rows) -> np.ndarray:
     """Predicted time of each structure, (n,), ms."""
     return (1.0 + POINT_WEIGHT * len(options.readings) * len(options.conditions)) * census_costs(
         rows
     )
 
 
-def facts(options: OcclusionOptions) -> tuple[dict, float]:
+def facts(options: OcclusionOptions) -> tuple[dict[str, Any], float]:
     """What a dry run tells, and seconds for a structure."""
     told = {
         "view subsets": len(options.subsets),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from rc_hpc.core.constants import ANGLE_TOLERANCE, SWEEP
@@ -9,14 +11,18 @@ from rc_hpc.core.errors import Status, StructureError
 from rc_hpc.kinds.packed.options import PackOptions
 from rc_hpc.structures.record import Structure
 from rc_hpc.symmetry.conventional import canonical_order, conventional_cell
-from rc_hpc.symmetry.guard import NULL_RECORDER, check_cell, min_distances
-from rc_hpc.symmetry.labels import label_cell
+from rc_hpc.symmetry.guard import check_cell, min_distances
+from rc_hpc.symmetry.labels import Label, label_cell
+from rc_hpc.symmetry.recorder import NULL_RECORDER, Recorder
 from rc_hpc.symmetry.stability import flipped, neighbourhood_stable, quarantine, sweep
 
 
 def pack_structure(
-    structure: Structure, options: PackOptions, fields: dict, recorder=NULL_RECORDER
-):
+    structure: Structure,
+    options: PackOptions,
+    fields: dict[str, Any],
+    recorder: Recorder = NULL_RECORDER,
+) -> tuple[np.ndarray, np.ndarray]:
     """Check, label and standardise one structure.
 
     Parameters
@@ -91,7 +97,7 @@ def pack_structure(
     return cell.numbers, cell.positions
 
 
-def _set_label(fields: dict, label, suffix: str) -> None:
+def _set_label(fields: dict[str, Any], label: Label, suffix: str) -> None:
     system, point_group, bravais = label.codes
     fields.update(
         {
@@ -107,5 +113,6 @@ def _refuse_large(n_atoms: int, where: str, options: PackOptions) -> None:
     if n_atoms > options.max_atoms:
         raise StructureError(
             Status.too_large,
-            f"{n_atoms} atoms {where}, more than --max-atoms {options.max_atoms}: raise it to include this structure",
+            f"{n_atoms} atoms {where}, more than --max-atoms {options.max_atoms}: raise it to "
+            "include this structure",
         )
