@@ -43,7 +43,7 @@ class Kind:
     oracle
         ``oracle(options, given)`` gives the function that takes a
         `rc_hpc.oracle.cell.PackedCell` and returns its columns and child tables; for `given` see
-        `rc_hpc.kinds.common.given`.
+        `rc_hpc.kinds.common.given`. That of packed files takes a structure as it was read.
     costs
         ``costs(options, shared, rows)``: predicted time of each structure, ms, from columns of
         the packed file.

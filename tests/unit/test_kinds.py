@@ -19,6 +19,7 @@ from pathlib import Path
 import house
 import pytest
 
+from rc_hpc.core.fingerprint import modules
 from rc_hpc.kinds.registry import KINDS
 
 #: Fields of a declaration that lead to code.
@@ -26,6 +27,20 @@ LEADING = (
     *("options", "schema", "dims", "statics", "plan", "oracle", "costs", "facts", "warm"),
     *("beside", "counts", "tables", "figures", "page", "show"),
 )
+#: Modules that carry values from one place to another and decide none: what they could change is
+#: guarded by the hashes of options and input. ``.`` at the end: all of that room.
+CARRIERS = (
+    *(
+        f"rc_hpc.core.{name}"
+        for name in ("errors", "files", "ids", "kind", "lazy", "options", "text")
+    ),
+    "rc_hpc.store.",
+    "rc_hpc.kinds.common.given",
+    "rc_hpc.kinds.packed.reader",
+    "rc_hpc.kinds.packed.schema",
+)
+#: What the engine hands to the oracle of a kind that does not begin with packed structures.
+READERS = {"packed": ["rc_hpc.structures.sources"]}
 EXAMPLE = Path(__file__).parents[1] / "kinds" / "distances"
 #: Runs commands of the copy in one process; each line of its output is the code of one.
 PROGRAM = """
@@ -61,6 +76,25 @@ def test_all_that_a_kind_declares_is_there(kind):
         }
     assert set(kind.summary) <= set(kind.table_lines)
     assert kind.line == kind.line.strip() and not kind.line.endswith(".")
+
+
+def carries(module):
+    options = module.startswith("rc_hpc.kinds.") and module.endswith(".options")
+    return module == "rc_hpc" or options or (module + ".").startswith(CARRIERS)
+
+
+@pytest.mark.parametrize("kind", KINDS.values(), ids=KINDS)
+def test_the_code_of_a_kind_is_what_its_oracle_reaches(kind):
+    """No module that decides a result is left out of its fingerprint, and none is there in vain."""
+    begin = [
+        f"{kind.package}.{name.partition(':')[0]}" for name in (kind.oracle, kind.plan) if name
+    ]
+    reached = house.closure([*begin, *READERS.get(kind.name, ())], carries)
+    files = {house.modules()[module] for module in reached}
+    named = set(modules(kind.code))
+    empty = {path for path in files | named if not path.read_text().strip()}
+    assert {str(path) for path in files - named - empty} == set()
+    assert {str(path) for path in named - files - empty} == set()
 
 
 @pytest.fixture(scope="module")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from rc_hpc.core.kind import Kind
+from rc_hpc.kinds.common.deciding import SUBSETS
 
 EXAMPLES = """\
   python -m rc_hpc.census                           the 288 prototypes, all 26 view subsets
@@ -58,13 +59,5 @@ KIND = Kind(
         "systems": "R1 by true crystal system",
         "phantom-deltas": "structures that have a phantom at some tolerance up to delta",
     },
-    code=(
-        "core/constants",
-        "core/vocabulary",
-        "kernels",
-        "geometry",
-        "symmetry",
-        "oracle",
-        "kinds/census/oracle",
-    ),
+    code=(*SUBSETS, "kinds/census/oracle"),
 )

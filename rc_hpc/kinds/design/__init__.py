@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from rc_hpc.core.kind import Kind
+from rc_hpc.kinds.common.deciding import NOISE, SUBSETS
 
 DESCRIPTION = """\
 Better cameras by a seeded search, judged on structures that it did not see. Structures are split
@@ -61,12 +62,9 @@ KIND = Kind(
     },
     summary=("verdict", "candidates", "status"),
     code=(
-        "core/constants",
-        "core/vocabulary",
-        "kernels",
-        "geometry",
-        "symmetry",
-        "oracle",
+        *SUBSETS,
+        *NOISE,
+        "geometry/camera_sets",
         "kinds/design/oracle",
         "kinds/design/plan",
         "kinds/design/search",

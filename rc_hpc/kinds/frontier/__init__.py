@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from rc_hpc.core.kind import Kind
+from rc_hpc.kinds.common.deciding import SUBSETS
 
 EXAMPLES = """\
   python -m rc_hpc.sweep frontier                   the 288 prototypes, 14 deltas, default reading
@@ -46,13 +47,5 @@ KIND = Kind(
         "certified": "the exact number of certified structures over delta",
         "grid": "R1 over delta and symprec (--symprecs of the sweep)",
     },
-    code=(
-        "core/constants",
-        "core/vocabulary",
-        "kernels",
-        "geometry",
-        "symmetry",
-        "oracle",
-        "kinds/frontier/oracle",
-    ),
+    code=(*SUBSETS, "kinds/frontier/oracle"),
 )

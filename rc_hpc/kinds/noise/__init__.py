@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from rc_hpc.core.kind import Kind
+from rc_hpc.kinds.common.deciding import NOISE
 
 EXAMPLES = """\
   python -m rc_hpc.sweep noise                      the 288 prototypes, frozen and off-axis cameras
@@ -55,13 +56,9 @@ KIND = Kind(
         "kappa": "conditioning of every camera pair over the angle between its view lines",
     },
     code=(
-        "core/constants",
-        "core/vocabulary",
-        "kernels",
-        "geometry",
-        "symmetry",
-        "oracle",
+        *NOISE,
         "kinds/noise/oracle",
         "kinds/noise/plan",
+        "kinds/noise/readings",
     ),
 )

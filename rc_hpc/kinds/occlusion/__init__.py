@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from rc_hpc.core.kind import Kind
+from rc_hpc.kinds.common.deciding import SUBSETS
 
 EXAMPLES = """\
   python -m rc_hpc.sweep occlusion                  the 288 prototypes, four conditions, rules that
@@ -43,13 +44,11 @@ KIND = Kind(
     figures="figures:PLOTS",
     figure_lines={"occlusion": "R1 by what is taken away and by verification rule"},
     code=(
-        "core/constants",
-        "core/vocabulary",
-        "kernels",
-        "geometry",
-        "symmetry",
-        "oracle",
-        "kinds/occlusion/options",
+        *SUBSETS,
+        "kernels/occlusion",
         "kinds/occlusion/oracle",
+        "kinds/occlusion/readings",
+        "symmetry/conventional",
+        "symmetry/orbits",
     ),
 )

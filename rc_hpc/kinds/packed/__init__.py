@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from rc_hpc.core.kind import Kind
+from rc_hpc.kinds.common.deciding import LABELS
 
 EXAMPLES = """\
   python -m rc_hpc.pack structures/ -o packed.h5    then: python -m rc_hpc.census packed.h5
@@ -22,7 +23,14 @@ KIND = Kind(
     schema="schema:PACKED",
     dims="work:dims",
     statics="work:statics",
+    oracle="oracle:pack_structure",
     facts="work:facts",
     beside="beside:Origins",
-    code=("core/constants", "structures", "symmetry", "kinds/packed/oracle"),
+    code=(
+        *LABELS,
+        "kinds/packed/oracle",
+        "structures",
+        "symmetry/conventional",
+        "symmetry/stability",
+    ),
 )

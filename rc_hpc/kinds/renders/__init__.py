@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from rc_hpc.core.kind import Kind
+from rc_hpc.kinds.common.deciding import CAMERAS
 
 EXAMPLES = """\
   python -m rc_hpc.render structures/ -o renders.h5
@@ -36,5 +37,19 @@ KIND = Kind(
     facts="work:facts",
     warm="work:warm",
     beside="beside:PictureFolder",
-    code=("core/constants", "geometry", "images", "kinds/renders/work"),
+    code=(
+        *CAMERAS,
+        "core/constants",
+        "core/vocabulary",
+        "images/build",
+        "images/draw",
+        "images/fast",
+        "images/files",
+        "images/glyphs",
+        "images/reference",
+        "images/scene",
+        "images/ties",
+        "images/view",
+        "kinds/renders/oracle",
+    ),
 )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -15,7 +15,9 @@ from rc_hpc.images.files import picture_folder
 from rc_hpc.kinds.common.given import Compute, Given
 from rc_hpc.kinds.common.options import protocol_of
 from rc_hpc.kinds.renders.options import RenderOptions
-from rc_hpc.oracle.cell import PackedCell
+
+if TYPE_CHECKING:
+    from rc_hpc.oracle.cell import PackedCell
 
 
 def pictures_of(options: RenderOptions) -> Callable[[PackedCell], list[Picture]]:

@@ -32,5 +32,5 @@ KIND = Kind(
     summary=("distances",),
     figures="results:PLOTS",
     figure_lines={"distances": "share of structures by their smallest same-species distance"},
-    code=("kinds/distances/oracle", "oracle/cell", "symmetry"),
+    code=("kinds/distances/oracle", "symmetry/distances"),
 )
