@@ -1,15 +1,15 @@
-"""The released occlusion experiment on the 210, through the command; the readings that know nothing of it beside."""
+"""The released occlusion experiment on the 210, through the command; other readings beside."""
 
 import json
 
 import h5py
 import numpy as np
 import pytest
-from rc_hpc.kinds.packed.reader import PackedReader
 
 from rc_hpc.core.errors import Exit
 from rc_hpc.geometry.protocol import load_protocol
 from rc_hpc.kinds.occlusion.oracle import picture
+from rc_hpc.kinds.packed.reader import PackedReader
 from rc_hpc.symmetry.orbits import orbits
 
 pytestmark = [pytest.mark.data, pytest.mark.slow]
@@ -130,9 +130,9 @@ def test_recorded_variants_at_the_certified_tolerance(occlusion, recorded):
         for k, views in enumerate(("4v", "5v")):
             for condition in CONDITIONS:
                 pairs = {"anchor": "released", "all-pairs": "all"}[enumeration]
-                cell = recorded["measured_variants"][
-                    f"original_{views}_{condition}|tol0.01|excuse{verification == 'excused'}|{pairs}"
-                ]
+                excuse = verification == "excused"
+                variant = f"original_{views}_{condition}|tol0.01|excuse{excuse}|{pairs}"
+                cell = recorded["measured_variants"][variant]
                 assert cells_of(found, r, condition, k) == (cell["k"], cell["count"], cell["over"])
 
 
@@ -180,7 +180,7 @@ def test_recorded_visibility(packed, recorded):
 
 
 def test_readings_that_know_nothing_of_what_is_hidden(occlusion):
-    """Of 210, with counts of exact and of too many atoms: what is left when no reading looks at the answer."""
+    """Of 210, with counts of exact and of too many atoms: no reading looks at the answer."""
     found, readings = occlusion("--verify", "covered,strict,painted,2-of-V,3-of-V,4-of-V")
     got = {
         reading[0]: [cells_of(found, r, condition) for condition in CONDITIONS]

@@ -3,10 +3,10 @@
 import hashlib
 
 import numpy as np
-from rc_hpc.kinds.census.schema import CENSUS
-from rc_hpc.kinds.packed.schema import PACKED
 
 from rc_hpc.core.errors import Status
+from rc_hpc.kinds.census.schema import CENSUS
+from rc_hpc.kinds.packed.schema import PACKED
 from rc_hpc.store.batch import empty_batch, empty_children, filled, shape_of
 from rc_hpc.store.parts import PartStore
 from rc_hpc.store.schema import TEXT

@@ -5,13 +5,13 @@ import math
 import numpy as np
 import pytest
 from pandas.testing import assert_frame_equal
-from rc_hpc.kinds.common.subsets import Subsets
 from scipy.stats import binomtest
 from tables_cases import LABELS, options_of, random_batch
 
 from rc_hpc.core.constants import CRYSTAL_SYSTEMS
 from rc_hpc.kinds.census import frames as ceilings
-from rc_hpc.kinds.census.frames import CELL_COLUMNS, STRUCTURE_COLUMNS, tally
+from rc_hpc.kinds.census.tally import CELL_COLUMNS, STRUCTURE_COLUMNS, tally
+from rc_hpc.kinds.common.subsets import Subsets
 from rc_hpc.stats.intervals import wilson
 
 

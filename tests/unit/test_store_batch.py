@@ -2,11 +2,11 @@
 
 import numpy as np
 import pytest
+from store_cases import BOTH, DIMS, batch_of, keys_of
+
 from rc_hpc.core.vocabulary import LabelStatus
 from rc_hpc.kinds.census.schema import CENSUS
 from rc_hpc.kinds.packed.schema import PACKED
-from store_cases import BOTH, DIMS, batch_of, keys_of
-
 from rc_hpc.store.batch import check_batch, empty_batch, empty_children, storable
 
 

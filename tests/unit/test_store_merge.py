@@ -12,12 +12,12 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from rc_hpc.kinds.census.schema import CENSUS
-from rc_hpc.kinds.packed.schema import PACKED
 from store_cases import DIMS, SCHEMA_STATIC, batch_of, identity, keys_of, store
 
 from rc_hpc.core.errors import RcError, Status
 from rc_hpc.engine.validate import validate
+from rc_hpc.kinds.census.schema import CENSUS
+from rc_hpc.kinds.packed.schema import PACKED
 from rc_hpc.store import layout
 from rc_hpc.store.content import content_hash, datasets
 from rc_hpc.store.duplicates import resolve_duplicates

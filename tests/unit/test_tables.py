@@ -228,7 +228,7 @@ def test_other_files_are_refused_in_one_line(tmp_path, capsys, make):
         from test_store_read import PACKED, write
 
         path = write(tmp_path, PACKED)
-    assert main([str(path)]) == (Exit.USAGE if make == "packed" else Exit.FATAL)
+    assert main([str(path)]) == (Exit.FATAL if make == "text" else Exit.USAGE)
     err = capsys.readouterr().err
     assert err.startswith(f"rc_hpc: error: {path}") and err.count("\n") == 1
     assert ("python -m rc_hpc.census" in err) == (make == "packed")

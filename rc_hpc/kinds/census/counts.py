@@ -11,10 +11,10 @@ import numpy as np
 
 from rc_hpc.core.errors import Status
 from rc_hpc.core.vocabulary import LabelStatus
-from rc_hpc.kinds.census.frames import CELL_COLUMNS, STRUCTURE_COLUMNS, Tally, tally
 from rc_hpc.kinds.census.monotonicity import Losses, count_losses
 from rc_hpc.kinds.census.options import CensusOptions
 from rc_hpc.kinds.census.phantom_deltas import tally_deltas
+from rc_hpc.kinds.census.tally import CELL_COLUMNS, STRUCTURE_COLUMNS, Tally, tally
 from rc_hpc.kinds.common.counting import (
     BLOCK_BYTES,
     STATIC,

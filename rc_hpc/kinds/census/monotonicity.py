@@ -10,7 +10,7 @@ import numpy as np
 if TYPE_CHECKING:
     import pandas as pd
 
-    from rc_hpc.kinds.census.frames import Tally
+    from rc_hpc.kinds.census.tally import Tally
     from rc_hpc.kinds.common.subsets import Subsets
 
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from rc_hpc.kinds.common.counting import BLOCK_BYTES, Columns, Counts, RowFile
 from rc_hpc.kinds.common.options import protocol_of
-from rc_hpc.kinds.noise.frames import NOISE_COLUMNS, Axes, NoiseTally, tally_noise
+from rc_hpc.kinds.noise.tally import NOISE_COLUMNS, Axes, NoiseTally, tally_noise
 
 _AXES = (
     "axes/rule",

@@ -1,17 +1,16 @@
-"""Noise sweep: counts that add up over blocks of structures, and frames made of them."""
+"""Noise sweep: frames made of its counts."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from rc_hpc.geometry import conditioning
-from rc_hpc.geometry.protocol import Protocol
 from rc_hpc.kinds.common.subsets import GRANULARITIES
-from rc_hpc.stats.crossing import crossing, majority
+from rc_hpc.kinds.noise.tally import BUDGETS, Axes, NoiseTally
+from rc_hpc.stats.crossing import crossing
 from rc_hpc.stats.frames import frame_of
 from rc_hpc.stats.intervals import wilson
 from rc_hpc.stats.statistics import sign_test
@@ -19,167 +18,8 @@ from rc_hpc.stats.statistics import sign_test
 if TYPE_CHECKING:
     import pandas as pd
 
-#: Columns that `tally_noise` needs.
-NOISE_COLUMNS = (
-    "n_recovered",
-    "median_error",
-    "largest_error",
-    "space_group",
-    "aligned",
-    "n_images",
-    "budget_record",
-    "budget_certain",
-    "budget_probable",
-    *(f"correct_{name}" for name in GRANULARITIES),
-)
-BUDGETS = ("record", "certain", "probable")
 #: Crossings of the released record, Å, on its 210 structures.
 RELEASED_CROSSINGS = {"frozen": 0.01455, "off-axis": 0.00688, "frozen@2x2x2": 0.00477}
-
-
-@dataclass(frozen=True)
-class Axes:
-    """Axes of a noise sweep.
-
-    Attributes
-    ----------
-    protocols : (P,) sequence of Protocol
-    readings : (R,) sequence of (str, str)
-        Rule and estimator.
-    sigmas : (D,) float64
-        Å.
-    seeds : int
-        N.
-    deltas : (P, R, D) float64
-        Å.
-    gains : (P, R) float64
-        Largest standard deviation of a position in units of sigma.
-    """
-
-    protocols: tuple[Protocol, ...]
-    readings: tuple[tuple[str, str], ...]
-    sigmas: np.ndarray
-    seeds: int
-    deltas: np.ndarray
-    gains: np.ndarray
-
-    def arms(self) -> list[tuple[int, int, dict[str, Any]]]:
-        """Protocol and reading of every arm, with the cells that name it in a table."""
-        return [
-            (p, r, {"protocol": protocol.name, "rule": rule, "estimator": estimator})
-            for r, (rule, estimator) in enumerate(self.readings)
-            for p, protocol in enumerate(self.protocols)
-        ]
-
-
-@dataclass(frozen=True)
-class NoiseTally:
-    """Counts over some structures; the tallies of two disjoint sets add up.
-
-    Attributes
-    ----------
-    n : () int64
-        Structures.
-    correct : (4, P, R, D, N) int64
-        Structures with the true label, by granularity.
-    majority : (P, R, D) int64
-        Structures whose crystal system is right in more than half of the seeds.
-    only : (P R, P R, D) int64
-        Of these, those of the first arm that are none of the second's.
-    more, fewer, unlabelled : (P, R, D) int64
-        Pictures read with more and with fewer atoms than there are, and without a label.
-    read : (P, R, D) int64
-        Pictures from which at least one atom was read.
-    median_errors : (P, R, D) float64
-        Sum of their median position errors, Å.
-    largest_error : (P, R, D) float64
-        Å; NaN where there is none.
-    atoms : (P,) int64
-        Drawn atoms of all structures.
-    aligned, coincident, images : (P, V) int64
-        Structures with a lattice vector along the camera, those in whose pictures atoms of
-        one species coincide, and places at which atoms are seen.
-    budgets : dict of (n, P, R) float64
-        By the names of `BUDGETS`, Å.
-    """
-
-    n: np.int64
-    correct: np.ndarray
-    majority: np.ndarray
-    only: np.ndarray
-    more: np.ndarray
-    fewer: np.ndarray
-    unlabelled: np.ndarray
-    read: np.ndarray
-    median_errors: np.ndarray
-    largest_error: np.ndarray
-    atoms: np.ndarray
-    aligned: np.ndarray
-    coincident: np.ndarray
-    images: np.ndarray
-    budgets: dict[str, np.ndarray]
-
-    def __add__(self, other: NoiseTally) -> NoiseTally:
-        joined = {
-            name: np.add(value, getattr(other, name))
-            for name, value in vars(self).items()
-            if name not in ("largest_error", "budgets")
-        }
-        return NoiseTally(
-            **joined,
-            largest_error=np.fmax(self.largest_error, other.largest_error),
-            budgets={
-                name: np.concatenate((values, other.budgets[name]))
-                for name, values in self.budgets.items()
-            },
-        )
-
-
-def tally_noise(rows: dict[str, np.ndarray], tilings: np.ndarray) -> NoiseTally:
-    """Tally of a block of computed structures.
-
-    Parameters
-    ----------
-    rows
-        `n_atoms` (n,) and `NOISE_COLUMNS` as in the file, any n from 0 on.
-    tilings : (P,) int
-        Conventional cells in the drawn cell.
-    """
-    atoms = rows["n_atoms"][:, None].astype(np.int64) * tilings
-    drawn = atoms[:, :, None, None, None]
-    recovered = rows["n_recovered"]
-    right = majority(rows["correct_crystal_system"])
-    n, n_protocols, n_readings, n_sigmas = right.shape
-    arms = right.reshape(n, n_protocols * n_readings, n_sigmas).astype(np.int64)
-    both = np.einsum("iad,ibd->abd", arms, arms)
-    return NoiseTally(
-        n=np.int64(n),
-        correct=np.array(
-            [rows[f"correct_{name}"].sum(axis=0, dtype=np.int64) for name in GRANULARITIES]
-        ),
-        majority=right.sum(axis=0, dtype=np.int64),
-        only=arms.sum(axis=0)[:, None] - both,
-        more=np.count_nonzero(recovered > drawn, axis=(0, 4)),
-        fewer=np.count_nonzero(recovered < drawn, axis=(0, 4)),
-        unlabelled=np.count_nonzero(rows["space_group"] == 0, axis=(0, 4)),
-        read=np.count_nonzero(recovered > 0, axis=(0, 4)),
-        median_errors=np.nansum(rows["median_error"], axis=(0, 4), dtype=float),
-        largest_error=np.fmax.reduce(
-            np.fmax.reduce(rows["largest_error"], axis=4, initial=np.nan), axis=0, initial=np.nan
-        ).astype(float),
-        atoms=atoms.sum(axis=0),
-        aligned=np.count_nonzero(rows["aligned"].any(axis=3), axis=0),
-        coincident=np.count_nonzero(
-            (rows["n_images"] >= 0) & (rows["n_images"] < atoms[:, :, None]), axis=0
-        ),
-        images=np.maximum(rows["n_images"], 0).sum(axis=0, dtype=np.int64),
-        budgets={
-            name: rows[f"budget_{name}"]
-            if name != "record"
-            else np.repeat(rows["budget_record"][:, :, None], n_readings, axis=2)
-            for name in BUDGETS
-        },
-    )
 
 
 def by_sigma(sets: dict[str, NoiseTally], axes: Axes) -> pd.DataFrame:

@@ -1,0 +1,127 @@
+"""Counts of a census over some structures, which add up over blocks of them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+
+import numpy as np
+
+from rc_hpc.core.constants import CRYSTAL_SYSTEMS
+from rc_hpc.kinds.common.subsets import GRANULARITIES
+
+#: Codes of a label of any granularity: 0 is none, space-group numbers need the most.
+N_CODES = 231
+
+#: Columns that `tally` needs, one value per structure.
+STRUCTURE_COLUMNS = ("n_atoms", *GRANULARITIES, *(f"{name}_conventional" for name in GRANULARITIES))
+#: Columns that `tally` needs, one value per structure and subset.
+CELL_COLUMNS = (
+    "n_recovered",
+    "n_phantoms",
+    "n_phantoms_exact",
+    "point_error",
+    "atom_error",
+    "certified",
+    "labelled",
+    *(f"correct_{name}" for name in GRANULARITIES),
+)
+_LARGEST = ("point_error", "atom_error")
+
+
+@dataclass(frozen=True)
+class Tally:
+    """Counts over some structures and K subsets; the tallies of two disjoint sets add up.
+
+    Attributes
+    ----------
+    n : () int64
+        Structures.
+    by_system : (8,) int64
+        Structures by the code of their true crystal system.
+    same : (4,) int64
+        Structures whose stored and conventional cells have one label, by granularity.
+    truths : (4, 231) int64
+        Structures by the code of their true label.
+    atoms : () int64
+        Atoms of the drawn cells.
+    correct : (4, K) int64
+        Structures whose reconstruction has the true label, by granularity.
+    correct_by_system : (8, K) int64
+        The same for the crystal system, by the true one.
+    certified, labelled, recovered, phantoms, phantoms_exact : (K,) int64
+        Sums of the columns of these names.
+    with_phantoms, with_phantoms_exact : (K,) int64
+        Structures that have any.
+    point_error, atom_error : (K,) float64
+        Largest values, Å; NaN where there is none.
+    """
+
+    n: np.int64
+    by_system: np.ndarray
+    same: np.ndarray
+    truths: np.ndarray
+    atoms: np.ndarray
+    correct: np.ndarray
+    correct_by_system: np.ndarray
+    certified: np.ndarray
+    labelled: np.ndarray
+    recovered: np.ndarray
+    phantoms: np.ndarray
+    phantoms_exact: np.ndarray
+    with_phantoms: np.ndarray
+    with_phantoms_exact: np.ndarray
+    point_error: np.ndarray
+    atom_error: np.ndarray
+
+    def __add__(self, other: Tally) -> Tally:
+        joined = {}
+        for field in fields(self):
+            ufunc = np.fmax if field.name in _LARGEST else np.add
+            joined[field.name] = ufunc(getattr(self, field.name), getattr(other, field.name))
+        return Tally(**joined)
+
+
+def tally(rows: dict[str, np.ndarray], truth: str, tiling: int = 1) -> Tally:
+    """Tally of a block of computed structures.
+
+    Parameters
+    ----------
+    rows
+        `STRUCTURE_COLUMNS` (n,) and `CELL_COLUMNS` (n, K), any n from 0 on.
+    truth
+        `stored` or `conventional`: the cell whose label is true.
+    tiling
+        Conventional cells in the drawn cell.
+    """
+    suffix = {"stored": "", "conventional": "_conventional"}[truth]
+    true = {name: rows[name + suffix].astype(np.int64) for name in GRANULARITIES}
+    system, right = true["crystal_system"], rows["correct_crystal_system"]
+    n_systems = len(CRYSTAL_SYSTEMS) + 1
+
+    def total(name: str) -> np.ndarray:
+        return np.asarray(rows[name].sum(axis=0, dtype=np.int64))
+
+    return Tally(
+        n=np.int64(len(system)),
+        by_system=np.bincount(system, minlength=n_systems),
+        same=np.array(
+            [
+                np.count_nonzero((rows[name] != 0) & (rows[name] == rows[f"{name}_conventional"]))
+                for name in GRANULARITIES
+            ]
+        ),
+        truths=np.array([np.bincount(codes, minlength=N_CODES) for codes in true.values()]),
+        atoms=total("n_atoms") * tiling,
+        correct=np.array([total(f"correct_{name}") for name in GRANULARITIES]),
+        correct_by_system=np.array(
+            [right[system == code].sum(axis=0, dtype=np.int64) for code in range(n_systems)]
+        ),
+        certified=total("certified"),
+        labelled=total("labelled"),
+        recovered=total("n_recovered"),
+        phantoms=total("n_phantoms"),
+        phantoms_exact=total("n_phantoms_exact"),
+        with_phantoms=np.count_nonzero(rows["n_phantoms"], axis=0),
+        with_phantoms_exact=np.count_nonzero(rows["n_phantoms_exact"], axis=0),
+        **{name: np.fmax.reduce(rows[name], axis=0, initial=np.nan) for name in _LARGEST},
+    )
