@@ -242,7 +242,7 @@ def _pair(ax: Axes, frame: pd.DataFrame, arms: dict, hollow: bool) -> None:
     _names(ax, frame if "unscored" in frame else frame.assign(unscored=""))
     first, second = shares = [values.to_numpy(float, na_value=np.nan) for values in arms.values()]
     if not (np.isfinite(first) | np.isfinite(second)).any():
-        raise NothingToDraw("its table has no numbers")
+        raise NothingToDraw("has a table without numbers")
     ax.hlines(places, first, second, color="0.75", linewidth=2.5, zorder=0.5)
     for number, (label, values) in enumerate(zip(arms, shares, strict=True)):
         ax.errorbar(

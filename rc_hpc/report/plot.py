@@ -114,7 +114,7 @@ def write(
         {name: _headline(tables[name].frame) for name in plot.also},
     )
     if given.frame.empty:
-        raise NothingToDraw("its table has no rows")
+        raise NothingToDraw("has a table without rows")
     contents = {}
     with styled():
         made = plot.draw(given)

@@ -275,7 +275,7 @@ def phantom_deltas(given: Given) -> Figure:
         share = frame[column].where(frame[column] > 0)  # a logarithm has no place for none
         ax.plot(x, share, label=f"{views} views", markevery=(number, 4), **style.series(number))
     if not any((frame[column] > 0).any() for column in columns.values()):
-        raise NothingToDraw("no structure has a phantom at any tolerance followed")
+        raise NothingToDraw("has no structure with a phantom at any tolerance followed")
     for entry in given.recorded:
         ax.plot(
             entry["delta_angstrom"], entry["share"], label=style.RECORDED_LABEL, **style.RECORDED
