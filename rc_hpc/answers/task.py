@@ -132,6 +132,12 @@ def _enum(name: str, names: Iterable[str]) -> type[IntEnum]:
     return enum
 
 
+#: Other words for a system, as patterns; an isometric view is a way of drawing.
+SYNONYMS = {
+    r"isometric(?!\s+(?:view|projection|drawing|perspective|image|picture|angle))": "cubic",
+    "rhombohedral": "trigonal",
+    "anorthic": "triclinic",
+}
 #: What the released study asks.
 SEVEN_SYSTEMS = Task(
     name="seven-systems",
@@ -140,6 +146,6 @@ SEVEN_SYSTEMS = Task(
     truth="True crystal system.",
     key="crystal_system",
     labels=CRYSTAL_SYSTEMS,
-    parsers=readers(CRYSTAL_SYSTEMS),
+    parsers=readers(CRYSTAL_SYSTEMS, SYNONYMS),
     arms=ARMS,
 )

@@ -1,5 +1,9 @@
 """Votes, tie rules, gates and parsers of replies."""
 
+import json
+import time
+from pathlib import Path
+
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
@@ -23,7 +27,7 @@ answer_line, last_mention = words_of_systems.answer_line, words_of_systems.last_
 systems = st.sampled_from(CRYSTAL_SYSTEMS)
 samples = st.lists(st.none() | systems, max_size=8)
 words = st.text(alphabet="abcdefghijklmnopqrstuvwxyz ,.\n", max_size=40).filter(
-    lambda text: not any(name in text for name in (*CRYSTAL_SYSTEMS, "answer", "not", "non", "isn"))
+    lambda text: not any(name in text for name in (*CRYSTAL_SYSTEMS, "answer", "no", "isn"))
 )
 
 
@@ -112,12 +116,111 @@ def test_replies(reply, answered, mentioned):
     assert (answer_line(reply), last_mention(reply)) == (answered, mentioned)
 
 
+CASES = Path(__file__).parents[1] / "cases" / "replies.jsonl"
+
+
+@pytest.mark.parametrize(
+    "case",
+    [json.loads(line) for line in CASES.read_text().splitlines()],
+    ids=lambda case: case["id"],
+)
+def test_replies_of_the_cases(case):
+    assert SEVEN_SYSTEMS.read(case["text"]) == case["expected"]
+
+
+@pytest.mark.parametrize(
+    ("reply", "answer"),
+    [
+        # reasoning is never the answer
+        ("[THINK]Answer: cubic[/THINK]trigonal", "trigonal"),
+        ("\u25c1think\u25b7Answer: cubic\u25c1/think\u25b7hexagonal", "hexagonal"),
+        ("<thinking>x\nAnswer: cubic", None),
+        ("<seed:think>Answer: cubic</seed:think>trigonal", "trigonal"),
+        ("&lt;think&gt;Answer: cubic&lt;/think&gt; trigonal", "trigonal"),
+        ("<reasoning>Answer: cubic</reasoning><answer>trigonal</answer>", "trigonal"),
+        ('<details type="reasoning" done="true">\nAnswer: cubic\n</details>\ntrigonal', "trigonal"),
+        ("<|begin_of_thought|>Answer: cubic<|end_of_thought|>trigonal", "trigonal"),
+        ("<|START_THINKING|>Answer: cubic<|END_THINKING|>trigonal", "trigonal"),
+        (
+            "<|channel|>analysis<|message|>Answer: cubic<|end|><|start|>assistant"
+            "<|channel|>final<|message|>trigonal",
+            "trigonal",
+        ),
+        ("analysisWe see edges. Answer: cubicassistantfinaltrigonal", "trigonal"),
+        ("Analysis of the edges: cubic.", "cubic"),
+        ("ANSWER: cubic\n<think>or is it tetragonal?</think>", "cubic"),
+        # boxes, tags, headings, JSON
+        ("Tetragonal, hm: <|begin_of_box|>cubic<|end_of_box|>", "cubic"),
+        ("Tetragonal?\n<answer>\ncubic\n</answer>", "cubic"),
+        ("Tetragonal?\n[ANSWER]cubic[/ANSWER] for sure", "cubic"),
+        ("Tetragonal?\n<answer>cubic", "cubic"),
+        ("ANSWER: $\\boxed{\\mathbf{\\text{Cubic}}}$", "cubic"),
+        ("ANSWER: cubic, No. \\boxed{225}", "cubic"),
+        ("Tetragonal?\n**Answer**\n\n**cubic**", "cubic"),
+        ("Tetragonal?\n### Conclusion\ncubic", "cubic"),
+        ("I thought tetragonal. So the answer is cubic.", "cubic"),
+        ("Tetragonal? No.\nTherefore, my final answer: cubic", "cubic"),
+        ("Tetragonal at first. Answer - cubic", "cubic"),
+        ("The answer is in the angles: all are right, so it is cubic", "cubic"),
+        ('```json\n{\n  "crystal_system": "Cubic",\n  "not": "tetragonal"\n}\n```', "cubic"),
+        ('{"answer": {"crystal_system": "cubic"}, "else": "tetragonal"}', "cubic"),
+        ('{"was": "cubic", "answer": null}', None),
+        # synonyms
+        ("The isometric view shows a hexagonal prism", "hexagonal"),
+        ("The crystal is isometric, not rhombohedral.", "cubic"),
+        ("ANSWER: trigonal (rhombohedral)", "trigonal"),
+        # denials
+        ("ANSWER: neither cubic nor tetragonal", None),
+        ("ANSWER: not tetragonal or hexagonal", None),
+        ("ANSWER: not tetragonal but cubic", "cubic"),
+        ("ANSWER: it cannot be cubic", None),
+        ("ANSWER: it can't be cubic", None),
+        ("ANSWER: anything but cubic", None),
+        ("ANSWER: cubic is ruled out", None),
+        ("ANSWER: cubic is not possible", None),
+        ("ANSWER: cubic? No, tetragonal", "tetragonal"),
+        ("ANSWER: rather than hexagonal, trigonal", "trigonal"),
+        ("\\boxed{\\text{not cubic}}", None),
+        # double answers
+        ("ANSWER: cubic, tetragonal", None),
+        ("ANSWER: cubic and tetragonal", None),
+        ("ANSWER: cubic (or tetragonal)", None),
+        ("ANSWER: cubic (tetragonal)", None),
+        ("ANSWER: cubic, but possibly tetragonal", None),
+        ("ANSWER: cubic\nANSWER: tetragonal", None),
+        ("\\boxed{cubic} or \\boxed{tetragonal}", None),
+        ('{"answer": ["cubic", "tetragonal"]}', None),
+        ("ANSWER: cubic, tetragonal would need another edge", "cubic"),
+        ("ANSWER: cubic\nANSWER: cubic", "cubic"),
+    ],
+)
+def test_what_counts_as_an_answer(reply, answer):
+    assert SEVEN_SYSTEMS.read(reply) == answer
+
+
+def test_the_reading_of_the_record_knows_no_synonym_and_no_reasoning():
+    read = SEVEN_SYSTEMS.parsers["last-mention"]
+    assert read("<think>cubic</think> isometric", ()) == "cubic"
+    assert read("ANSWER: rhombohedral", ()) is None
+
+
+@pytest.mark.parametrize(
+    "piece",
+    [" .", "_", "answer ", "Answer:\n", "<answer>", "\\boxed{", '"answer": "', "<think>", "not "]
+    + ["cubic, ", "cubic or ", "the ", "\n", "[", "is ", "<details ", "isn't ", "a" * 50],
+)
+def test_no_reply_takes_long(piece):
+    began = time.process_time()
+    SEVEN_SYSTEMS.read(piece * (50_000 // len(piece)))
+    assert time.process_time() - began < 5
+
+
 @given(st.text())
 @example("ANSWER:")
 @example("answer is\nanswer:\n")
 def test_any_text_gives_a_system_or_none(text):
     for found in SEVEN_SYSTEMS.readings(text).values():
-        assert found is None or (found in CRYSTAL_SYSTEMS and found in text.lower())
+        assert found is None or found in CRYSTAL_SYSTEMS
 
 
 @given(
