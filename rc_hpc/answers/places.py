@@ -23,7 +23,7 @@ _MARK = re.compile(
             (?:\s[^<>\]\n]*)?\|?\s*(?:>|&gt;|\]|\u25b7)
         | <\|channel\|>\s*(?:analysis|commentary)\b
         | \A\s*analysis(?=[A-Z])
-        | <details\b[^>]{0, 99}reasoning[^>]{0, 99}>
+        | <details\b[^>]{{0,99}}reasoning[^>]{{0,99}}>
     )""",
     re.IGNORECASE | re.VERBOSE,
 )
