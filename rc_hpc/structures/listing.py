@@ -143,7 +143,7 @@ def _poscar(path: str, id: str, prefix: str) -> Iterator[Item]:
 
 def _cif(path: str, id: str, prefix: str) -> Iterator[Item]:
     data = read_file(path)
-    spans = cif_blocks(data) if data.count(b"data_") > 1 else []
+    spans = cif_blocks(data)
     if len(spans) < 2:
         yield Item(id, path, partial(read_file, path), read_cif)
         return

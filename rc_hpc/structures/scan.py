@@ -16,6 +16,10 @@ STRING = rb'"[^"\\]*(?:\\.[^"\\]*)*"'
 TOP = re.compile(STRING + rb'|["\[\]{},:]', re.DOTALL)
 #: Deeper down only brackets count; strings are matched to pass over theirs.
 DEEP = re.compile(STRING + rb'|["\[\]{}]', re.DOTALL)
+#: Starts a data block; a mark of the text's encoding may stand before it.
+HEADER = re.compile(rb"(\xef\xbb\xbf)?\s*data_", re.IGNORECASE)
+#: Names of a cell or of sites, in any spelling and with any line ends.
+CRYSTAL = re.compile(rb"(?:^|[\r\n]|loop_)\s*_(cell[._]length|atom_site)[._]", re.IGNORECASE)
 NOT_SPACE = re.compile(rb"[^ \t\r\n]")
 
 
@@ -120,12 +124,8 @@ def cif_blocks(data: bytes) -> list[tuple[int, int]]:
     for line in data.splitlines(keepends=True):
         if line.startswith(b";"):
             in_text = not in_text
-        elif not in_text and line.lstrip().startswith(b"data_"):
+        elif not in_text and HEADER.match(line):
             starts.append(pos)
         pos += len(line)
     spans = zip(starts, [*starts[1:], len(data)], strict=False)  # none, or one end each
-    return [
-        (a, a + len(data[a:b].rstrip()))
-        for a, b in spans
-        if re.search(rb"^\s*_(cell_length|atom_site)_", data[a:b], re.MULTILINE)
-    ]
+    return [(a, a + len(data[a:b].rstrip())) for a, b in spans if CRYSTAL.search(data[a:b])]

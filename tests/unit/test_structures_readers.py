@@ -114,7 +114,7 @@ def test_cif_dialects(variant):
         ("hello", Status.read_error, "no data_ block"),
         ("data_x\n_cell_length_a 4\n", Status.empty, "no atom sites"),
         (cif() + cif(), Status.read_error, "2 data blocks"),
-        (cif()[:-12], Status.read_error, "ValueError"),
+        (cif()[:-12], Status.read_error, "do not fill its rows"),
         (cif(sites=SITES.replace("0.3 1", "0.3 0.5")), Status.disordered, "Fe1 has occupancy 0.5"),
         (cif(sites=SITES.replace("0.3 1", "0.3 0")), Status.disordered, "occupancy 0"),
         (cif(sites=SITES.replace("0.3 1", "0.3 1.5")), Status.read_error, "above 1"),
@@ -137,7 +137,7 @@ def test_cif_dialects(variant):
         (cif(a="-4"), Status.singular_cell, "no volume"),
         (cif(alpha="0"), Status.singular_cell, "no volume"),
         (cif(alpha="180"), Status.singular_cell, "no volume"),
-        (cif(a="?"), Status.read_error, "could not convert"),
+        (cif(a="?"), Status.read_error, "_cell_length_a '\\?' is not a number"),
         (cif(sites=SITES.replace("Fe3+", "Xx")), Status.unknown_species, "'Xx'"),
         (cif(sites=SITES.replace("Fe3+", "Cg")), Status.unknown_species, "'Cg'"),
         (cif(sites=SITES.replace("O2-", "OH")), Status.unknown_species, "several atoms"),
@@ -170,13 +170,6 @@ def test_cif_dialects(variant):
             cif(loop=LOOP.replace(" _atom_site_fract_z\n", " _atom_site_z\n")),
             Status.read_error,
             "fract_z",
-        ),
-        (
-            HEAD.format(a=4, alpha=90)
-            + "_atom_site_label Fe1\n_atom_site_fract_x 0.1\n_atom_site_fract_y 0.1\n"
-            "_atom_site_fract_z 0.1\n",
-            Status.read_error,
-            "loop_",
         ),
         (
             cif(
