@@ -21,12 +21,12 @@ from rc_hpc.core.errors import Status
 from rc_hpc.structures.checks import one_line, refuse
 from rc_hpc.structures.cif import read_cif
 from rc_hpc.structures.files import mapped, name_and_suffix, opened, read_file, read_span
+from rc_hpc.structures.poscar import read_poscar
 from rc_hpc.structures.readers import (
     WRAPPERS,
     ase_row,
     read_ase_row,
     read_json,
-    read_poscar,
     read_xyz,
 )
 from rc_hpc.structures.record import Item
@@ -53,11 +53,12 @@ PEEK = 64
 
 
 def format_of(path: str) -> str | None:
-    """Format by name: a known suffix, or ``POSCAR*`` and ``CONTCAR*``; ``.gz`` is left aside."""
+    """Format by name: a known suffix, or POSCAR or CONTCAR at either end; ``.gz`` is left aside."""
     name, suffix = name_and_suffix(path)
     if suffix in SUFFIXES:
         return SUFFIXES[suffix]
-    return "poscar" if name.upper().startswith(("POSCAR", "CONTCAR")) else None
+    bare, ends = name.upper(), ("POSCAR", "CONTCAR")
+    return "poscar" if bare.startswith(ends) or bare.endswith(ends) else None
 
 
 def file_items(path: str, id: str, prefix: str, format: str | None) -> Iterator[Item]:

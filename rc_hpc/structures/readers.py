@@ -1,7 +1,7 @@
-"""Bytes of one structure to a `Structure`: POSCAR, extended XYZ, pymatgen JSON, ASE database rows.
+"""Bytes of one structure to a `Structure`: extended XYZ, pymatgen JSON, ASE database rows.
 
 Each reader has the signature of `Item.read` and raises only `StructureError`.
-CIF has a file of its own.
+CIF and POSCAR have files of their own.
 """
 
 from __future__ import annotations
@@ -22,31 +22,6 @@ from rc_hpc.structures.record import Item, Structure
 
 #: Keys under which a JSON entry may hold its structure, in the order they are tried.
 WRAPPERS = ("structure", "snl", "cif")
-
-
-def read_poscar(item: Item, blob: bytes) -> Structure:
-    """Read a POSCAR or CONTCAR with pymatgen; the elements must be named in it."""
-    from pymatgen.io.vasp.inputs import Poscar
-
-    text = text_of(item, blob)
-    with guarded(item) as heard:
-        try:
-            poscar = Poscar.from_str(text, read_velocities=False)
-        except ValueError as error:
-            if "at least 1 site" not in str(error):
-                raise
-            raise refuse(
-                item, Status.empty, "it holds no atoms; write the structure again"
-            ) from error
-        if any("false names" in str(warning.message) for warning in heard):
-            raise refuse(
-                item,
-                Status.unknown_species,
-                "it does not name its elements (VASP 4); add them as line 6",
-            )
-        return from_pymatgen(
-            item, blob, poscar.structure, reader=f"pymatgen {version_of('pymatgen')} Poscar"
-        )
 
 
 def read_xyz(item: Item, blob: bytes) -> Structure:

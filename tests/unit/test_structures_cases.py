@@ -9,6 +9,7 @@ from test_structures_readers import LOOP, SITES, cif, read, refused
 from rc_hpc.core.errors import Status, StructureError
 from rc_hpc.structures import cif_symmetry
 from rc_hpc.structures.cif import read_cif
+from rc_hpc.structures.poscar import read_poscar
 from rc_hpc.structures.sources import iter_items
 
 FOLDER = Path(__file__).parents[1] / "cases" / "structures"
@@ -41,6 +42,8 @@ def outcomes(*names):
         ("P21c_full.cif", [84, 84], 14),
         ("j_single_site_noloop.cif", [AL] * 4, 225),
         ("t_CIF2dots.cif", [AL] * 4, 225),
+        ("POSCAR_three_scale_factors", [CS, CL], 0),
+        ("lowercase.vasp", [11, CL], 0),
     ],
 )
 def test_read_as_the_file_says(name, numbers, group):
@@ -62,6 +65,7 @@ def test_lost_signs_are_kept():
     [
         ("short_row.cif", Status.read_error, "5 columns, and 9 values do not fill its rows"),
         ("u_HO1_label.cif", Status.unknown_species, "site HO1 may be H or Ho"),
+        ("POSCAR_missing_atom", Status.read_error, "1 position for 2 atoms"),
         ("o_rhomb_third.cif", Status.close_atoms, r"site Ti1 nearly meet.*0\.3333"),
     ],
 )
@@ -265,3 +269,58 @@ def test_multiplicity_as_shelx_means_it():
             26,
             26,
         ]
+
+
+def lines(*, scale="1.0", head="Fe O\n1 1\n", kind="Direct", rows="0.1 0.2 0.3\n0.6 0.7 0.8\n"):
+    return f"title\n{scale}\n4 0 0\n0 4.2 0\n0 0 4.4\n{head}{kind}\n{rows}"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        lines(scale="1.0D+00"),
+        lines(head="FE o\n1 1\n"),
+        lines(head="Fe_pv/f474ac0d O_s\n1 1\n"),
+        lines(head="Fe\nO\n1\n1\n"),
+        lines(head="1 1\n", rows="0.1 0.2 0.3 Fe\n0.6 0.7 0.8 O\n"),
+        lines(
+            head="1 1\n",
+            kind="Selective dynamics\nDirect",
+            rows="0.1 0.2 0.3 T T F fe\n0.6 0.7 0.8 F F F O\n",
+        ),
+        lines(rows="0.1 0.2 0.3\n-0.4-0.3-0.2\n"),
+        lines(rows="0.1 0.2 0.3\n\u22120.4 \u22120.3 \u22120.2\n"),
+        lines(rows="0.1 0.2 0.3\n6d-1 0.7 0.8\n\n 0 0 0\n 0 0 0\n"),  # velocities
+        lines(kind="Cartesian", rows="0.4 0.84 1.32\n2.4 2.94 3.52\n"),
+        lines(scale="1 1 1.0", kind="Cartesian", rows="0.4 0.84 1.32\n2.4 2.94 3.52\n"),
+    ],
+)
+def test_poscar_spellings(text):
+    structure = read(read_poscar, text)
+    assert structure.numbers.tolist() == [26, 8]
+    np.testing.assert_allclose(structure.lattice, np.diag([4, 4.2, 4.4]), atol=1e-15)
+    np.testing.assert_allclose(structure.frac % 1, [[0.1, 0.2, 0.3], [0.6, 0.7, 0.8]], atol=1e-14)
+
+
+def test_three_scale_factors_scale_the_axes():
+    (structure,) = outcomes("POSCAR_three_scale_factors").values()
+    np.testing.assert_array_equal(structure.lattice, np.diag([4.0, 4.0, 8.0]))
+    np.testing.assert_array_equal(structure.frac[1], [0.5, 0.5, 0.5])
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (lines(scale="1 2"), "line 2 must hold one scale factor or three"),
+        (lines(scale="1 -2 1"), "line 2 has three scale factors, which must be above 0"),
+        (lines(head="Fe O H\n1 1\n"), "line 8 must hold the numbers of atoms"),
+        (lines(head="Fe\n1 1\n"), "line 7 has 2 numbers for 1 elements"),
+        (lines(head="Fe O\n1 -1\n"), "line 7 must hold the numbers of atoms"),
+        (lines(kind="0 0 0"), "line 8 must say Direct or Cartesian"),
+        (lines(rows="0.1 0.2 0.3\n"), "1 position for 2 atoms"),
+        (lines(rows="0.1 0.2 0.3\n" * 3), "3 positions for 2 atoms"),
+        (lines(rows="0.1 0.2 0.3\n0.6 0.7 x\n"), "line 10 must hold three coordinates"),
+    ],
+)
+def test_poscar_faults_name_the_line(text, message):
+    refused(read_poscar, text, Status.read_error, message)

@@ -12,6 +12,7 @@ import pytest
 from rc_hpc.core.errors import Status, StructureError
 from rc_hpc.structures import readers
 from rc_hpc.structures.cif import read_cif
+from rc_hpc.structures.poscar import read_poscar
 from rc_hpc.structures.record import Item
 
 HEAD = """data_x
@@ -212,13 +213,13 @@ def poscar(
 
 
 def test_poscar():
-    structure = read(readers.read_poscar, poscar())
+    structure = read(read_poscar, poscar())
     assert structure.numbers.tolist() == [26, 8]
     np.testing.assert_array_equal(structure.frac, [[0.1, 0.2, 0.3], [0.6, 0.7, 0.8]])
     assert structure.reader.endswith(" Poscar")
-    cartesian = read(readers.read_poscar, poscar(kind="Cartesian", first="0.4 0.84 1.32"))
+    cartesian = read(read_poscar, poscar(kind="Cartesian", first="0.4 0.84 1.32"))
     np.testing.assert_allclose(cartesian.frac[0], [0.1, 0.2, 0.3], atol=1e-15)
-    volume = read(readers.read_poscar, poscar(scale="-100"))
+    volume = read(read_poscar, poscar(scale="-100"))
     assert np.linalg.det(volume.lattice) == pytest.approx(100)
 
 
@@ -228,18 +229,18 @@ def test_poscar():
         ("", Status.empty, "empty"),
         (poscar(symbols=""), Status.unknown_species, "does not name its elements"),
         (poscar(symbols="Fe Zz\n"), Status.unknown_species, "'Zz'"),
-        (poscar(counts="1 3"), Status.read_error, "IndexError"),
+        (poscar(counts="1 3"), Status.read_error, "2 positions for 4 atoms"),
         (poscar(counts="0 0"), Status.empty, "no atoms"),
         (poscar(first="nan 0 0"), Status.non_finite, "atom 1"),
-        (poscar(first="0.1 0.2"), Status.read_error, "Cannot parse coordinates"),
+        (poscar(first="0.1 0.2"), Status.read_error, "line 9 must hold three coordinates"),
         (poscar(a="0 4.2 0"), Status.singular_cell, "volume"),
         (poscar(a="0 4.2 0", kind="Cartesian"), Status.singular_cell, "no volume"),
         (poscar(a="nan 0 0"), Status.non_finite, "cell"),
-        ("title\n1.0\n", Status.read_error, "Error"),
+        ("title\n1.0\n", Status.read_error, "line 3 is missing"),
     ],
 )
 def test_poscar_refusals(text, status, message):
-    refused(readers.read_poscar, text, status, message)
+    refused(read_poscar, text, status, message)
 
 
 def frame(
@@ -350,7 +351,7 @@ def test_isotopes_are_hydrogen(isotope):
                 extra="_chemical_formula_sum 'H O'\n",
             ),
         ),
-        (readers.read_poscar, poscar(symbols=f"{isotope} O\n")),
+        (read_poscar, poscar(symbols=f"{isotope} O\n")),
         (readers.read_xyz, frame(symbol=isotope)),
         (readers.read_json, changed("sites", 0, "species", 0, "element", value=isotope)),
     ):

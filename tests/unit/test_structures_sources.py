@@ -108,6 +108,7 @@ def write_database(path, count=3):
         ("POSCAR-221", POSCAR, ["POSCAR-221"]),
         ("CONTCAR_relaxed", POSCAR, ["CONTCAR_relaxed"]),
         ("a.vasp", POSCAR, ["a.vasp"]),
+        ("relaxed_poscar", POSCAR, ["relaxed_poscar"]),
         ("one.extxyz", FRAME, ["one.extxyz"]),
         ("many.xyz", FRAME * 3, ["many.xyz#1", "many.xyz#2", "many.xyz#3"]),
         ("single.json", json.dumps(DICT), ["single.json"]),
