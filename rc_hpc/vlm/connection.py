@@ -64,7 +64,9 @@ def parameters_of(who: WhoOptions, request: RequestOptions, endpoint: Endpoint) 
     parameters |= {name: value for name, value in chosen.items() if value is not None}
     if request.reasoning is not None:
         parameters |= endpoint.reasoning(request.reasoning)
-    extra = request.extra or {}
+    extra = dict(request.extra or {})
+    if extra.get("stream") is False:  # sent anyway
+        del extra["stream"]
     if twice := (parameters.keys() | {"messages", "stream"}) & extra.keys():
         raise UsageError(
             f"--extra sets {', '.join(sorted(twice))}, which has an option of its own "

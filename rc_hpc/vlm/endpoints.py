@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import base64
 import json
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from rc_hpc.core.errors import RcError
 from rc_hpc.core.vocabulary import Outcome
+from rc_hpc.vlm.bodies import answer_in
 from rc_hpc.vlm.faults import Fault, Kind, fault_of
+from rc_hpc.vlm.spend import tokens_out
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,14 +136,18 @@ class Endpoint:
         )
 
     def body(self, parameters: Mapping, prompt: str, pictures: Sequence[bytes]) -> bytes:
-        """Body of a request: one user message, text first, then the pictures in order."""
+        """Body of a request: one user message, text first, then the pictures in order.
+
+        Some servers stream unless told not to.
+        """
+        fields = {**parameters, "stream": False}
         if not pictures:
             return json.dumps(
-                {**parameters, "messages": [{"role": "user", "content": prompt}]}
+                {**fields, "messages": [{"role": "user", "content": prompt}]}
             ).encode()
         head = json.dumps(
             {
-                **parameters,
+                **fields,
                 "messages": [{"role": "user", "content": [{"type": "text", "text": prompt}]}],
             }
         ).encode()
@@ -156,25 +163,17 @@ class Endpoint:
         """
         if not 200 <= status < 300:
             raise fault_of(status, headers, body, now)
-        try:
-            answer = json.loads(body)
-        except ValueError:
-            raise Fault(
-                Kind.RETRY, f"{status}, but the body is not JSON: {body[:100]!r}", status
-            ) from None
-        if not isinstance(answer, dict):
-            raise Fault(
-                Kind.RETRY, f"{status}, but the body is a JSON {type(answer).__name__}", status
-            )
+        answer = answer_in(body, status)
         if answer.get("error"):
             raise _hidden(answer["error"], headers, now)
         reply = (
             _read_messages(answer) if self.name == "anthropic" else _read_chat(answer, headers, now)
         )
         if reply is None:
-            raise Fault(
-                Kind.RETRY, f"{status}, but the body holds no reply: {body[:200]!r}", status
-            )
+            # What was paid for is not bought again.
+            paid = tokens_out(usage) if isinstance(usage := answer.get("usage"), dict) else 0
+            kind = Kind.REQUEST if paid or _strange(answer) else Kind.RETRY
+            raise Fault(kind, f"{status}, but the body holds no reply: {body[:200]!r}", status)
         return reply
 
 
@@ -191,6 +190,12 @@ ANTHROPIC = Endpoint(
 ENDPOINTS = {endpoint.name: endpoint for endpoint in (OPENAI, ANTHROPIC)}
 
 
+def _strange(answer: dict) -> bool:
+    """Whether an answer has choices, in a form that nobody knows: asking again changes nothing."""
+    choices = answer.get("choices")
+    return bool(choices) and not (isinstance(choices, list) and isinstance(choices[0], dict))
+
+
 def is_loopback(host: str | None) -> bool:
     """Whether a host of an address is this very machine."""
     return host is not None and (host in ("localhost", "::1") or host.startswith("127."))
@@ -202,7 +207,7 @@ def _hidden(error, headers: Mapping[str, str], now: float) -> Fault:
     Its own code counts; without one it may pass.
     """
     code = error.get("code", error.get("status")) if isinstance(error, dict) else None
-    if isinstance(code, str) and code.isdigit():
+    if isinstance(code, str) and re.fullmatch("[0-9]{3}", code):
         code = int(code)
     text = json.dumps({"error": error})
     status = (
@@ -224,6 +229,8 @@ def _read_chat(answer: dict, headers: Mapping[str, str], now: float) -> Reply | 
     if choice.get("error") or reason == "error":
         raise _hidden(choice.get("error") or {"message": "finish_reason is error"}, headers, now)
     message = choice.get("message")
+    if message is None and isinstance(reason, str) and reason.lower() in _LENGTH:
+        message = {}
     if not isinstance(message, dict):
         return None
     text, thought = _parts(message.get("content"))

@@ -51,11 +51,30 @@ _BILLING = re.compile(
     r"|insufficient (?:credits|funds|balance)|quota.{0,20}exhausted",
     re.IGNORECASE,
 )
+#: A limit that passes, whatever its text says of plans and bills beside.
+_PER_TIME = re.compile(
+    r"rate[_ ]?limit|too[_ ]many[_ ]requests|per[ _-]?(?:second|minute|hour)|\b[rt]p[ms]\b"
+    r"|requests? rate|(?:try|retry)(?: again)? (?:in|after)\b",
+    re.IGNORECASE,
+)
+#: Delays that a body tells: "retryDelay": "2.5s", "retry_after": 3, "try again in 1m6.3s".
+_FIELD_DELAY = re.compile(
+    r"""retry[_-]?(?:delay|after)([_-]?ms)?["']?\s*:\s*["']?([\d.]{1,20})\s*([a-z]*)""",
+    re.IGNORECASE,
+)
+_TOLD_DELAY = re.compile(
+    r"(?:again|retry|available|resets?|wait)\s+(?:in|after|for)?\s*(?:about\s+|another\s+)?"
+    r"((?:[\d.]{1,20}\s*(?:ms|milliseconds?|seconds?|secs?|minutes?|mins?|hours?|[smhd])\b\s*)"
+    r"|(?:\d{1,9}(?:\.\d{1,9})?(?:ms|[smhd]))+)",
+    re.IGNORECASE,
+)
 _POLICY = re.compile(
     r"content[_ ](?:policy|filter)|moderation|safety (?:system|policy)|flagged", re.IGNORECASE
 )
-_DURATION = re.compile(r"(\d+(?:\.\d+)?)\s*(ms|s|m|h|d)")
-_UNITS = {"ms": 1e-3, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
+_DURATION = re.compile(r"(\d{1,20}(?:\.\d{1,20})?)\s*(ms|milli|s|m|h|d)[a-z]*")
+#: So much of an error body is looked at, characters.
+_LOOKED_AT = 20_000
+_UNITS = {"ms": 1e-3, "milli": 1e-3, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
 
 
 def fault_of(status: int, headers: Mapping[str, str], body: str, now: float) -> Fault:
@@ -75,7 +94,8 @@ def fault_of(status: int, headers: Mapping[str, str], body: str, now: float) -> 
     code, message = error_text(body)
     told = f"{status} {code}: {message}" if code and code not in message else f"{status}: {message}"
     told = told.rstrip(": ")
-    if status == 402 or (status in (400, 403, 429) and _BILLING.search(f"{code} {message}")):
+    wait = wait_asked(headers, now, body)
+    if status == 402 or (status in (400, 403, 429) and _no_means(status, code, message, wait)):
         return Fault(
             Kind.RUN,
             f"the account has no quota or credit left ({told}); top it up, then go on with "
@@ -83,9 +103,9 @@ def fault_of(status: int, headers: Mapping[str, str], body: str, now: float) -> 
             status,
         )
     if status in _CROWDED:
-        return Fault(Kind.LIMITED, told, status, wait_asked(headers, now))
+        return Fault(Kind.LIMITED, told, status, wait)
     if status >= 500 or status in _PASSING:
-        return Fault(Kind.RETRY, told, status, wait_asked(headers, now))
+        return Fault(Kind.RETRY, told, status, wait)
     if status in (400, 403) and _POLICY.search(f"{code} {message}"):
         return Fault(Kind.REFUSED, told, status)
     if status in (401, 403, 407):
@@ -112,38 +132,48 @@ def fault_of(status: int, headers: Mapping[str, str], body: str, now: float) -> 
     return Fault(Kind.REQUEST, told, status)
 
 
+def _no_means(status: int, code: str, message: str, wait: float | None) -> bool:
+    """Whether an account is empty; limits per minute may speak of bills as well."""
+    told = f"{code} {message}"
+    if status == 429 and (_PER_TIME.search(told) or (wait and code != "insufficient_quota")):
+        return False
+    return bool(_BILLING.search(told))
+
+
 def error_text(body: str) -> tuple[str, str]:
     """Code and message of an error body in any of the usual shapes; of HTML, the text alone."""
     try:
         content = json.loads(body)
-    except ValueError:
-        return "", " ".join(re.sub(r"<[^>]*>", " ", body).split())[:300]
-    if isinstance(content, dict):
-        error = content.get("error", content.get("detail", content.get("message", content)))
-        if isinstance(error, dict):
-            code = next(
-                (str(error[key]) for key in ("code", "type", "status") if error.get(key)), ""
-            )
-            return code, " ".join(str(error.get("message", error)).split())[:500]
-        return "", " ".join(str(error).split())[:500]
-    return "", " ".join(str(content).split())[:500]
+        if isinstance(content, list) and len(content) == 1:  # Google's
+            content = content[0]
+        if isinstance(content, dict):
+            error = content.get("error", content.get("detail", content.get("message", content)))
+            if isinstance(error, dict):
+                code = next(
+                    (str(error[key]) for key in ("code", "type", "status") if error.get(key)), ""
+                )
+                return code[:100], _short(error.get("message", error), 500)
+            return "", _short(error, 500)
+        return "", _short(content, 500)
+    except (ValueError, RecursionError):  # no JSON, or nested without end
+        return "", _short(re.sub(r"<[^<>]{0,2000}>", " ", body[:_LOOKED_AT]), 300)
 
 
-def wait_asked(headers: Mapping[str, str], now: float) -> float | None:
-    """Pause that an answer asks for, s: Retry-After before the times at which limits are reset.
+def _short(value: object, most: int) -> str:
+    return " ".join(str(value)[:_LOOKED_AT].split())[:most]
 
-    Of those, the longest whose own limit is used up; where no limit says what remains, the
+
+def wait_asked(headers: Mapping[str, str], now: float, body: str = "") -> float | None:
+    """Pause that an answer asks for, s: Retry-After and the body, else when limits are reset.
+
+    Of the resets, the longest whose own limit is used up; where no limit says what remains, the
     shortest.
     """
-    if (wait := _number(headers.get("retry-after-ms"))) is not None:
-        return max(0.0, wait / 1000)
-    if (text := headers.get("retry-after")) is not None:
-        if (wait := _number(text)) is not None:
-            return max(0.0, wait)
-        try:
-            return max(0.0, email.utils.parsedate_to_datetime(text).timestamp() - now)
-        except ValueError:
-            pass
+    told = [
+        wait for wait in (_retry_after(headers, now), _told(body[:_LOOKED_AT])) if wait is not None
+    ]
+    if told:
+        return max(0.0, *told)
     waits = {
         name: wait
         for name, text in headers.items()
@@ -159,19 +189,46 @@ def wait_asked(headers: Mapping[str, str], now: float) -> float | None:
     return max(used_up) if used_up else min(waits.values())
 
 
+def _retry_after(headers: Mapping[str, str], now: float) -> float | None:
+    if (wait := _number(headers.get("retry-after-ms"))) is not None:
+        return wait / 1000
+    text = headers.get("retry-after")
+    if (wait := _number(text)) is not None:
+        return wait
+    try:
+        return email.utils.parsedate_to_datetime(text or "").timestamp() - now
+    except (ValueError, TypeError, OverflowError):
+        return None
+
+
+def _told(body: str) -> float | None:
+    """The longest delay that a body tells, s; None where it tells none."""
+    waits = []
+    for milli, number, unit in _FIELD_DELAY.findall(body):
+        if (value := _number(number)) is not None:
+            waits.append(value * _UNITS.get("ms" if milli else unit.lower(), 1.0))
+    for text in _TOLD_DELAY.findall(body):
+        waits.append(_duration(text.lower()))
+    return max(waits, default=None)
+
+
+def _duration(text: str) -> float:
+    return sum(float(value) * _UNITS[unit] for value, unit in _DURATION.findall(text))
+
+
 def _until(text: str, now: float) -> float | None:
     """Seconds until a reset: a duration ("6m0s"), seconds, an epoch in s or ms, or a date."""
     if (number := _number(text)) is not None:
         if number > 1e11:
             number /= 1000
         return max(0.0, number - now if number > 1e9 else number)
-    if (parts := _DURATION.findall(text)) and not _DURATION.sub("", text).strip():
-        return sum(float(value) * _UNITS[unit] for value, unit in parts)
+    if _DURATION.search(text) and not _DURATION.sub("", text).strip():
+        return _duration(text)
     try:
         date = datetime.fromisoformat(text)
-    except ValueError:
+        return max(0.0, (date if date.tzinfo else date.replace(tzinfo=UTC)).timestamp() - now)
+    except (ValueError, OverflowError):
         return None
-    return max(0.0, (date if date.tzinfo else date.replace(tzinfo=UTC)).timestamp() - now)
 
 
 def _number(text: str | None) -> float | None:

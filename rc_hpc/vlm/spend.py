@@ -9,6 +9,10 @@ from pathlib import Path
 
 from rc_hpc.core.errors import UsageError
 
+#: What is no less than these is no count of one reply's tokens, and no cost of it.
+_MOST_TOKENS = 10**12
+_MOST_COST = 1e9
+
 
 @dataclass(frozen=True)
 class Price:
@@ -56,7 +60,7 @@ def count(usage: Mapping | None, *names: str) -> int | None:
         value = usage
         for key in name.split("."):
             value = value.get(key) if isinstance(value, Mapping) else None
-        if isinstance(value, int) and not isinstance(value, bool):
+        if isinstance(value, int) and not isinstance(value, bool) and 0 <= value < _MOST_TOKENS:
             return value
     return None
 
@@ -91,7 +95,7 @@ def reasoning_tokens(usage: Mapping | None) -> int | None:
 def cost(usage: Mapping | None, price: Price | None) -> float | None:
     """Cost of a reply: what the endpoint says, else by price; None where neither tells."""
     told = usage.get("cost") if isinstance(usage, Mapping) else None
-    if isinstance(told, (int, float)) and not isinstance(told, bool):
+    if isinstance(told, (int, float)) and not isinstance(told, bool) and 0 <= told < _MOST_COST:
         return float(told)
     given, got = tokens_in(usage), tokens_out(usage)
     return None if price is None or given is None or got is None else price.of(given, got)

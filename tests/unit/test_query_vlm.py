@@ -115,7 +115,7 @@ def test_a_run_and_all_its_files(query, tmp_path, crystals, capsys):
     assert all(
         body["temperature"] == 0.7
         and body["top_p"] == 0.9
-        and body.keys() == {"model", "temperature", "top_p", "messages"}
+        and body.keys() == {"model", "temperature", "top_p", "messages", "stream"}
         for body in bodies
     )
 

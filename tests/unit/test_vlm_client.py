@@ -45,7 +45,7 @@ def test_pictures_arrive_byte_for_byte_and_are_encoded_once(tmp_path):
             "type": "text",
             "text": "prompt 0",
         }
-        assert body.keys() == {"model", "messages"}
+        assert body.keys() == {"model", "messages", "stream"}
     assert records[0]["images"] == [picture.sha256 for picture in pictures] and records[0][
         "parameters"
     ] == {"model": "m"}

@@ -83,6 +83,163 @@ def test_errors_by_what_they_end(status, body, kind):
     assert fault(body, status).kind is kind
 
 
+PLAN = "You exceeded your quota of requests per minute; see your plan and billing details."
+
+
+@pytest.mark.parametrize(
+    ("body", "headers", "wait"),
+    [
+        (
+            [{"error": {"code": 429, "message": f"{PLAN} Retry in 2.5s.", "details": []}}],
+            {},
+            2.5,
+        ),
+        (
+            {"error": {"code": 429, "message": PLAN, "details": [{"retryDelay": "44s"}]}},
+            {},
+            44,
+        ),
+        (
+            error("Try again in 1.2s. https://console.invalid/settings/billing", "rate_limit"),
+            {"retry-after": "1"},
+            1.2,
+        ),
+        (error("Limit 30 RPM. Please try again in 1m6.3s, or see billing"), {}, 66.3),
+        (error("see billing; try again in 20ms"), {}, 0.02),
+        (error("too many requests, wait 2 minutes"), {}, 120),
+        (error("Retry after 5 seconds"), {}, 5),
+        ({"message": "slow down", "retry_after": 0.7}, {}, 0.7),
+        ({"message": "slow down", "retry_after_ms": 700}, {}, 0.7),
+        (error("rate limit: see billing"), {}, None),
+        (error("see billing"), {"retry-after": "3"}, 3),
+        (error("slow down, try again later"), {"x-ratelimit-reset": "4"}, 4),
+    ],
+)
+def test_a_limit_per_minute_is_waited_out_whatever_it_links_to(body, headers, wait):
+    told = fault(body, 429, headers)
+    assert told.kind is Kind.LIMITED
+    assert told.wait_s == (None if wait is None else pytest.approx(wait))
+
+
+def events(*pieces, done=True):
+    texts = [piece if isinstance(piece, str) else json.dumps(piece) for piece in pieces]
+    return "".join(f"data: {text}\n\n" for text in [*texts, *(["[DONE]"] if done else [])])
+
+
+def piece(reason=None, **delta):
+    return {
+        "id": "x",
+        "model": "m2",
+        "object": "chat.completion.chunk",
+        "choices": [{"index": 0, "delta": delta, "finish_reason": reason}],
+    }
+
+
+USED = {"prompt_tokens": 7, "completion_tokens": 3}
+STREAMS = {
+    "pieces": events(piece(role="assistant"), piece(content="ANSWER: "), piece(content="cubic")),
+    "comments": ": PROCESSING\n\n: PROCESSING\n\n" + events(piece(content="ANSWER: cubic")),
+    "without an end": events(piece(content="ANSWER: cubic"), piece("stop"), done=False),
+    "usage last": events(
+        piece(content="ANSWER: cubic"), piece("stop"), {"choices": [], "usage": USED}
+    ),
+    "named events": "event: message\n" + events(piece(content="ANSWER: cubic")),
+    "lines": "\n".join(
+        map(json.dumps, (piece(content="ANSWER: "), piece("stop", content="cubic")))
+    ),
+    "a whole answer": events(chat("ANSWER: cubic")),
+    "a whole answer behind comments": ": PROCESSING\n\n" + json.dumps(chat("ANSWER: cubic")),
+    "[DONE] behind a whole one": json.dumps(chat("ANSWER: cubic")) + "\ndata: [DONE]\n\n",
+    "anything behind a whole one": json.dumps(chat("ANSWER: cubic")) + "</html>",
+    "two answers": json.dumps(chat("ANSWER: cubic")) + json.dumps(error("late")),
+    "a byte order mark": "\ufeff" + json.dumps(chat("ANSWER: cubic")),
+}
+
+
+@pytest.mark.parametrize("name", STREAMS)
+def test_streams_and_what_stands_behind_an_answer(name):
+    reply = read(STREAMS[name])
+    assert (reply.outcome, reply.text) == (Outcome.answered, "ANSWER: cubic")
+    assert name != "usage last" or reply.usage == USED
+
+
+def test_a_stream_of_messages():
+    body = events(
+        {"type": "message_start", "message": {"model": "c", "usage": {"input_tokens": 9}}},
+        {"type": "ping"},
+        {"type": "content_block_delta", "delta": {"type": "thinking_delta", "thinking": "hm"}},
+        {"type": "content_block_delta", "delta": {"type": "text_delta", "text": "ANSWER: "}},
+        {"type": "content_block_delta", "delta": {"type": "text_delta", "text": "cubic"}},
+        {
+            "type": "message_delta",
+            "delta": {"stop_reason": "end_turn"},
+            "usage": {"output_tokens": 4},
+        },
+        {"type": "message_stop"},
+        done=False,
+    )
+    reply = read(body, endpoint=ANTHROPIC)
+    assert (reply.text, reply.reasoning, reply.finish_reason) == ("ANSWER: cubic", "hm", "end_turn")
+    assert reply.usage == {"input_tokens": 9, "output_tokens": 4} and reply.model == "c"
+    broken = events({"type": "error", "error": {"type": "overloaded_error", "message": "full"}})
+    assert fault(broken, endpoint=ANTHROPIC).kind is Kind.RETRY
+
+
+def test_a_stream_that_breaks_off_is_tried_again():
+    assert fault(events()).kind is fault(": PROCESSING\n\n").kind is Kind.RETRY
+    whole = STREAMS["without an end"]
+    for end in range(len(whole) - 90):
+        assert fault(whole[:end]).kind is Kind.RETRY
+    assert fault(events(piece(content="cub"), error("gone", 503), done=False)).kind is Kind.LIMITED
+
+
+@pytest.mark.parametrize("message", [{}, {"message": None}, {"message": {"content": None}}])
+def test_a_finish_by_length_without_a_message_is_empty_by_length(message):
+    body = {"choices": [{"finish_reason": "length", **message}], "usage": USED}
+    reply = read(body)
+    assert (reply.outcome, reply.text, reply.usage) == (Outcome.empty_by_length, "", USED)
+
+
+@pytest.mark.parametrize(
+    "usage",
+    [
+        {"prompt_tokens": "many", "completion_tokens": [1]},
+        {"prompt_tokens": float("nan"), "completion_tokens": float("inf")},
+        {"prompt_tokens": 10**400, "completion_tokens": -5},
+        {"prompt_tokens": True, "completion_tokens": None, "completion_tokens_details": 7},
+    ],
+)
+def test_a_usage_that_is_none_counts_nothing(usage):
+    assert tokens_in(usage) is tokens_out(usage) is reasoning_tokens(usage) is None
+    for told in ("free", float("nan"), float("inf"), -1, 10**400, True):
+        assert cost({**usage, "cost": told}, Price(1, 1)) is None
+
+
+NESTED = "[" * 200_000 + "]" * 200_000
+
+
+@pytest.mark.parametrize(
+    ("body", "status", "headers", "kind"),
+    [
+        (f'{{"error": {NESTED}}}', 500, {}, Kind.RETRY),
+        ("<" * 200_000, 500, {}, Kind.RETRY),
+        (error("x", "\u00b2"), 200, {}, Kind.RETRY),
+        (error("x", "9" * 5000), 200, {}, Kind.RETRY),
+        (error("x"), 429, {"retry-after": "Fri, 31 Dec 9999 23:59:59 -9999"}, Kind.LIMITED),
+        (error("x"), 429, {"x-ratelimit-reset": "0001-01-01T00:00:00+23:59"}, Kind.LIMITED),
+        (error("x"), 429, {"x-ratelimit-reset": "9" * 400 + "s"}, Kind.LIMITED),
+        (error("x"), 429, {"x-ratelimit-reset": "9" * 200 + "d"}, Kind.LIMITED),
+        (error("try again in " + "9" * 5000 + "s"), 429, {}, Kind.LIMITED),
+        (NESTED, 200, {}, Kind.REQUEST),
+        (f'{{"choices": {NESTED}}}', 200, {}, Kind.REQUEST),
+        ({"choices": ["x"]}, 200, {}, Kind.REQUEST),
+        ({"choices": [], "usage": {"completion_tokens": 5}}, 200, {}, Kind.REQUEST),
+    ],
+)
+def test_a_malformed_answer_is_a_fault(body, status, headers, kind):
+    assert fault(body, status, headers).kind is kind
+
+
 def test_an_error_is_told_in_its_own_words():
     assert (
         fault(error("Unsupported value", "unsupported_value"), 400).message
@@ -220,7 +377,9 @@ def test_a_body_is_text_then_pictures(endpoint):
     assert {name: body[name] for name in parameters} == parameters and body.keys() == {
         *parameters,
         "messages",
+        "stream",
     }
+    assert body["stream"] is False
     (message,) = body["messages"]
     text, *pictures = message["content"]
     assert (message["role"], text) == ("user", {"type": "text", "text": 'say "Å"'})
