@@ -25,30 +25,38 @@ _PACKAGE = Path(rc_hpc.__file__).parent
 @cache
 def tree_digest(path: Path) -> str:
     """SHA-256 of a module's syntax tree without docstrings; alike in all versions of Python."""
-    tree = ast.parse(path.read_bytes(), path.name)
-    for node in ast.walk(tree):
-        body = getattr(node, "body", None)
-        if isinstance(body, list) and body and _is_text(body[0]):
-            del body[0]
-    return hashlib.sha256(json.dumps(_plain(tree)).encode()).hexdigest()
+    words: list[str] = []
+    _tell(ast.parse(path.read_bytes(), path.name), words)
+    return hashlib.sha256("\0".join(words).encode()).hexdigest()
 
 
-def _is_text(node: ast.AST) -> bool:
+def _tell(value: Any, words: list[str]) -> None:
+    """Add what a node, a list of them or a constant says, so that no two read alike."""
+    if isinstance(value, ast.AST):
+        words.append(type(value).__name__)
+        for name in value._fields:
+            field = getattr(value, name, None)
+            if field is None or field == [] or name in _SKIPPED:
+                continue
+            words.append(name)
+            _tell(field[1:] if name == "body" and _has_docstring(field) else field, words)
+        words.append(")")
+    elif isinstance(value, list):
+        words.append("[")
+        for item in value:
+            _tell(item, words)
+        words.append("]")
+    else:
+        words.append(repr(value))
+
+
+def _has_docstring(body: Any) -> bool:
+    first = body[0] if isinstance(body, list) else None
     return (
-        isinstance(node, ast.Expr)
-        and isinstance(node.value, ast.Constant)
-        and isinstance(node.value.value, str)
+        isinstance(first, ast.Expr)
+        and isinstance(first.value, ast.Constant)
+        and isinstance(first.value.value, str)
     )
-
-
-def _plain(node: Any) -> Any:
-    if isinstance(node, ast.AST):
-        fields = [(name, value) for name, value in ast.iter_fields(node) if name not in _SKIPPED]
-        told = [(name, _plain(value)) for name, value in fields if value not in (None, [])]
-        return [type(node).__name__, told]
-    if isinstance(node, list):
-        return [_plain(item) for item in node]
-    return node if isinstance(node, str | int | bool) else [type(node).__name__, repr(node)]
 
 
 def modules(places: Iterable[str]) -> list[Path]:
