@@ -61,7 +61,11 @@ async def ask_all(
             )
         limiter = Limiter(pace.concurrency, requests=Budget(pace.rpm), tokens=Budget(pace.tpm))
         patience = Patience(
-            pace.attempts, pace.connect_timeout, pace.read_timeout, wait_s=pace.max_wait
+            pace.attempts,
+            pace.connect_timeout,
+            pace.read_timeout,
+            wait_s=pace.max_wait,
+            answer_bytes=int(pace.max_answer * 1e6),
         )
         price = conditions.price
         total = sum(question.prompt is not None for question in questions) * samples

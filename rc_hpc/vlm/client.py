@@ -17,16 +17,24 @@ from urllib.parse import urlsplit
 
 from rc_hpc.core.errors import RcError, UsageError
 from rc_hpc.core.vocabulary import Outcome
+from rc_hpc.vlm.download import body_of
 from rc_hpc.vlm.endpoints import Endpoint, Reply, is_loopback
 from rc_hpc.vlm.faults import Fault, Kind
 from rc_hpc.vlm.limiter import Limiter
 from rc_hpc.vlm.questions import PictureFile, Question, Request
+from rc_hpc.vlm.secrets import mask_of
 from rc_hpc.vlm.spend import tokens_in, tokens_out
 
 try:
     import aiohttp
 except ImportError as error:
     raise UsageError("asking models needs aiohttp: pip install 'rc_hpc[vlm]'") from error
+
+
+#: So much of an answer that is no reply is kept in the journal, characters.
+_KEPT = 20_000
+#: Longer waits have no date, s.
+_LONG_S = 1e9
 
 
 class Halt(Exception):
@@ -48,6 +56,8 @@ class Patience:
         Pause after the first failure, doubled after each further one up to `longest_s`; jittered.
     wait_s
         Longest wait that an endpoint may ask for; beyond it the run stops.
+    answer_bytes
+        Largest answer, unpacked.
     """
 
     attempts: int = 8
@@ -56,6 +66,7 @@ class Patience:
     first_s: float = 0.5
     longest_s: float = 60.0
     wait_s: float = 600.0
+    answer_bytes: int = 8_000_000
 
 
 class Encoder:
@@ -136,6 +147,7 @@ class Client:
         )
         self.url = f"{base_url.rstrip('/')}/{endpoint.path}"
         self._key, self._halted, self._luck = key, halted, luck or random.Random()
+        self._mask = mask_of(key)
         self._encoder = Encoder(endpoint, limiter.most)
         self._proxy = proxy_of(self.url)
         self._output = float(
@@ -153,6 +165,7 @@ class Client:
             ),
             headers=self.endpoint.headers(self._key),
             cookie_jar=aiohttp.DummyCookieJar(),
+            auto_decompress=False,  # it unpacks without limit
         )
         return self
 
@@ -189,7 +202,7 @@ class Client:
                     sending()
                 reply = await self._once(body)
             except Fault as fault:
-                fault.message = self._discreet(fault.message)
+                fault.message = self._mask.text(fault.message)
                 fault.args = (fault.message,)
                 if fault.kind is Kind.LIMITED:
                     self.limiter.complained(given, fault.wait_s)
@@ -202,6 +215,8 @@ class Client:
                         "kind": fault.kind.value,
                     }
                 )
+                if fault.body:
+                    attempts[-1]["body"] = self._mask.text(fault.body)
                 failed = fault
             else:
                 given_in, given_out = tokens_in(reply.usage), tokens_out(reply.usage)
@@ -218,14 +233,9 @@ class Client:
                 outcome = Outcome.refused if failed.kind is Kind.REFUSED else Outcome.request_error
                 return self._record(request, attempts, Reply(outcome, message=failed.message))
             if (wait := failed.wait_s or 0.0) > self.patience.wait_s:
-                until = (
-                    datetime.fromtimestamp(time.time() + wait)
-                    .astimezone()
-                    .isoformat(timespec="minutes")
-                )
                 raise Fault(
                     Kind.RUN,
-                    f"the endpoint asks to wait until {until} ({failed.message}): go on after "
+                    f"the endpoint asks to wait {_until(wait)} ({failed.message}): go on after "
                     "that with --resume, or set --max-wait higher",
                     failed.status,
                 )
@@ -247,7 +257,7 @@ class Client:
             async with self._session.post(
                 self.url, data=io.BytesIO(body), proxy=self._proxy, allow_redirects=False
             ) as answer:
-                raw = await answer.read()
+                raw = await body_of(answer, self.patience.answer_bytes, self.patience.read_s)
                 headers = {name.lower(): value for name, value in answer.headers.items()}
                 status = answer.status
         except TimeoutError as error:
@@ -261,7 +271,20 @@ class Client:
             raise Fault(Kind.RUN, f"--base-url is not usable ({error})") from None
         except (aiohttp.ClientError, OSError) as error:
             raise Fault(Kind.RETRY, f"{type(error).__name__}: {error}".rstrip(": ")) from None
-        return self.endpoint.read(status, headers, raw.decode(errors="replace"), time.time())
+        return self._read(status, headers, raw.decode(errors="replace"))
+
+    def _read(self, status: int, headers: dict[str, str], body: str) -> Reply:
+        """The reply in an answer; whatever stands there, nothing but a Fault comes of it."""
+        try:
+            return self.endpoint.read(status, headers, body, time.time())
+        except Fault as fault:
+            if 200 <= status < 300:  # it may have been paid for
+                fault.body = body[:_KEPT]
+            raise
+        except (ArithmeticError, LookupError, RuntimeError, TypeError, ValueError) as error:
+            fault = Fault(Kind.REQUEST, f"the answer cannot be read ({error!r})"[:300], status)
+            fault.body = body[:_KEPT]
+            raise fault from None
 
     def _pause(self, number: int, asked_s: float | None) -> float:
         if asked_s is not None:  # never sooner than asked; not all at once either
@@ -284,25 +307,27 @@ class Client:
     def _since(self, given: float) -> float:
         return round(time.monotonic() - given, 4)
 
-    def _discreet(self, text: str) -> str:
-        return text.replace(self._key, "***") if self._key else text
-
     def _record(self, request: Request, attempts: list[dict], reply: Reply) -> dict:
         question: Question = request.question
+        said = self._mask.value(
+            {
+                "text": reply.text,
+                "reasoning": reply.reasoning,
+                "finish_reason": reply.finish_reason,
+                "usage": reply.usage,
+                "model": reply.model,
+                "provider": reply.provider,
+                "reply_id": reply.reply_id,
+                "message": reply.message,
+            }
+        )
         return {
             "key": request.key,
             "id": question.id,
             "arm": question.arm,
             "sample": request.sample,
             "outcome": reply.outcome.name,
-            "text": self._discreet(reply.text),
-            "reasoning": None if reply.reasoning is None else self._discreet(reply.reasoning),
-            "finish_reason": reply.finish_reason,
-            "usage": reply.usage,
-            "model": reply.model,
-            "provider": reply.provider,
-            "reply_id": reply.reply_id,
-            "message": self._discreet(reply.message),
+            **said,
             "started": attempts[0]["at"],
             "ended": _now(),
             "seconds": attempts[-1]["seconds"],
@@ -326,6 +351,14 @@ def proxy_of(url: str) -> str | None:
         return None
     proxies = urllib.request.getproxies()
     return proxies.get(parts.scheme, proxies.get("all"))
+
+
+def _until(wait_s: float) -> str:
+    """Until when a wait lasts, in words."""
+    if wait_s > _LONG_S:
+        return f"{wait_s:.3g} s"
+    end = datetime.fromtimestamp(time.time() + wait_s).astimezone()
+    return f"until {end.isoformat(timespec='minutes')}"
 
 
 def _now() -> str:

@@ -96,7 +96,8 @@ def base_url(who: WhoOptions, endpoint: Endpoint) -> str:
     except ValueError:
         usable = False
     if not usable:
-        raise UsageError(f"--base-url {url}: give http:// or https://, a host, and usually /v1")
+        told = url.rpartition("@")[2]  # what stands before may be a password
+        raise UsageError(f"--base-url {told}: give http:// or https://, a host, and usually /v1")
     if parts.username or parts.password or parts.query:
         raise UsageError(
             "--base-url must not carry a password or a key: it is written into files; "

@@ -32,6 +32,8 @@ class Fault(Exception):
         HTTP status; None where there was no answer.
     wait_s
         Pause that the endpoint asks for, s; None where it names none.
+    body
+        An answer that is no reply though it came with status 200.
     """
 
     def __init__(
@@ -39,6 +41,7 @@ class Fault(Exception):
     ):
         super().__init__(message)
         self.kind, self.message, self.status, self.wait_s = kind, message, status, wait_s
+        self.body = ""
 
 
 #: Statuses below 500 that pass by themselves.

@@ -251,6 +251,8 @@ class PaceOptions(Options):
         Attempts of a request.
     connect_timeout, read_timeout, max_wait, grace
         In s.
+    max_answer
+        In MB.
     prices
         TOML of prices.
     max_spend
@@ -269,9 +271,16 @@ class PaceOptions(Options):
     attempts: int = opt(8, "attempts of a request", metavar="N", check=at_least(1), recorded=False)
     connect_timeout: float = _seconds(30.0, "longest wait for a connection")
     read_timeout: float = _seconds(
-        600.0, "longest silence within an attempt; the whole has no limit"
+        600.0, "longest silence within an attempt (blanks are silence); the whole has no limit"
     )
     max_wait: float = _seconds(600.0, "stop if the endpoint asks to wait longer")
+    max_answer: float = opt(
+        8.0,
+        "largest answer, unpacked; a larger one is a recorded failure",
+        metavar="MB",
+        check=_positive,
+        recorded=False,
+    )
     grace: float = _seconds(90.0, "after a signal, wait so long for answers in flight")
     prices: Path | None = _file(
         "TOML of prices; without one cost is known only where the endpoint tells it"

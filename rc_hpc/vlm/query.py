@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import dataclasses
+import json
 import logging
 import sys
 from collections.abc import Sequence
@@ -28,6 +29,7 @@ from rc_hpc.vlm.outputs import Outputs
 from rc_hpc.vlm.plan import plan
 from rc_hpc.vlm.questions import Questionnaire
 from rc_hpc.vlm.results import Conditions, write_results
+from rc_hpc.vlm.secrets import is_secret
 from rc_hpc.vlm.spend import read_price
 
 log = logging.getLogger("rc_hpc")
@@ -72,6 +74,11 @@ def ask(
         print(plan(questions, asked, work, parameters, price))
         return Exit.CLEAN
     connection = connection_of(who)
+    if is_secret(key := connection.key) and str(key) in json.dumps(parameters):
+        raise UsageError(
+            "--extra or --model holds a key, and both are written into files: put it into the "
+            "variable that --api-key-env names"
+        )
     identity = {"provider": who.provider, "parameters": parameters, **questionnaire.identity}
     record = {
         "rc_hpc": rc_hpc.__version__,

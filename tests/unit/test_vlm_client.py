@@ -1,15 +1,21 @@
 """The client and its pool against an endpoint of our own: faults, waits, ends, secrets."""
 
 import asyncio
+import gzip
 import json
+import tracemalloc
+import zlib
 
 import pytest
+from aiohttp import web
 from vlm_cases import KEY, ask, outcomes, picture, questions
 from vlm_stub import Stub, chat, error, pictures_of
 
 from rc_hpc.core.errors import RcError
 from rc_hpc.vlm.client import Encoder, Patience, proxy_of
+from rc_hpc.vlm.download import Unpacker
 from rc_hpc.vlm.endpoints import ANTHROPIC, OPENAI
+from rc_hpc.vlm.faults import Fault
 from rc_hpc.vlm.journal import Records
 from rc_hpc.vlm.pool import STRIKES, Terms
 from rc_hpc.vlm.questions import Question
@@ -338,3 +344,102 @@ def test_a_redirect_is_told_not_followed(tmp_path):
     with Stub(lambda body, number: (307, {"location": "http://127.0.0.1:9/v1"}, "")) as stub:
         tally, _ = ask(stub.url, tmp_path, questions(1))
     assert "http://127.0.0.1:9/v1" in str(tally.problem) and isinstance(tally.problem, RcError)
+
+
+def test_neither_key_nor_password_nor_secret_is_written(tmp_path, monkeypatch):
+    monkeypatch.setenv("OTHER_TOKEN", "hf_abcdefghijklmnop")
+    monkeypatch.setenv("https_proxy", "http://me:pa%24%24word@proxy.example:3128")
+    secrets = (KEY, KEY[:-2], KEY[3:], "hf_abcdefghijklmnop", "pa$$word", "pa%24%24word")
+    echo = " ".join((f"Bearer {KEY}", *secrets, "http://you:hidden@host.example/v1"))
+    whole = chat(f"{echo} ANSWER: cubic", reason=echo, reasoning_content=echo)
+    whole |= {"id": echo, "model": echo, "provider": echo}
+    whole["usage"] = {"prompt_tokens": 1, "completion_tokens": 1, "note": echo, echo: 1}
+    answers = [
+        whole,
+        (500, {}, {"error": {"message": echo, "code": echo}}),
+        (200, {}, f"no JSON {echo}"),
+        (302, {"location": f"http://elsewhere.invalid/?k={KEY}"}, ""),
+    ]
+    with Stub(lambda body, number: answers[min(number, 3)]) as stub:
+        tally, records = ask(stub.url, tmp_path, questions(2), workers=1)
+    written = (tmp_path / "a.journal.jsonl").read_text() + str(tally.problem) + repr(tally.problem)
+    for secret in (*secrets, KEY[2:14], "hidden"):
+        assert secret not in written
+    assert records[0]["text"].endswith("ANSWER: cubic") and "elsewhere.invalid" in written
+
+
+def test_a_key_that_is_no_secret_spoils_no_reply(tmp_path):
+    with Stub(lambda body, number: chat("EMPTY cells. ANSWER: cubic")) as stub:
+        _, records = ask(stub.url, tmp_path, questions(1), key="EMPTY")
+    assert records[0]["text"] == "EMPTY cells. ANSWER: cubic"
+
+
+WHOLE = json.dumps(chat("ANSWER: cubic")).encode()
+
+
+def _raw_deflate(data):
+    packer = zlib.compressobj(wbits=-15)
+    return packer.compress(data) + packer.flush()
+
+
+@pytest.mark.parametrize(
+    ("encoding", "data"),
+    [
+        ("identity", WHOLE),
+        ("gzip", gzip.compress(WHOLE)),
+        ("GZIP", gzip.compress(WHOLE[:50]) + gzip.compress(WHOLE[50:])),
+        ("deflate", zlib.compress(WHOLE)),
+        ("deflate", _raw_deflate(WHOLE)),
+    ],
+)
+def test_an_answer_is_unpacked_in_any_pieces(encoding, data):
+    for step in (1, 7, len(data)):
+        unpack = Unpacker(encoding, len(WHOLE))
+        pieces = [unpack(data[at : at + step]) for at in range(0, len(data), step)]
+        assert b"".join(pieces) == WHOLE
+        small = Unpacker(encoding, len(WHOLE) - 1)
+        with pytest.raises(Fault, match="--max-answer"):
+            for at in range(0, len(data), step):
+                small(data[at : at + step])
+
+
+def test_a_packed_answer_that_cannot_be_unpacked_is_a_fault():
+    with pytest.raises(Fault, match="br"):
+        Unpacker("br", 100)
+    with pytest.raises(Fault, match="unpacked"):
+        Unpacker("gzip", 100)(b"no gzip")
+
+
+def test_a_bomb_is_not_unpacked():
+    packer = zlib.compressobj(9, wbits=31)
+    bomb = b"".join(packer.compress(bytes(1 << 20)) for _ in range(300)) + packer.flush()
+    tracemalloc.start()
+    with pytest.raises(Fault, match="larger than 1 MB"):
+        Unpacker("gzip", 1_000_000)(bomb)
+    most = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert most < 5e6
+
+
+def test_blanks_are_silence(tmp_path):
+    async def drip(request, answer):
+        response = web.StreamResponse()
+        await response.prepare(request)
+        for _ in range(100):
+            await response.write(b" ")
+            await asyncio.sleep(0.05)
+        return response
+
+    with Stub() as stub:
+        stub.respond = drip
+        patience = Patience(attempts=2, read_s=0.3, first_s=0.01)
+        _, records = ask(stub.url, tmp_path, questions(1), patience=patience)
+    assert outcomes(records) == ["gave_up"] and "no answer in time" in records[0]["message"]
+
+
+def test_a_malformed_answer_is_one_recorded_failure_with_what_came(tmp_path):
+    strange = {"choices": ["x"], "usage": {"prompt_tokens": 1}}
+    with Stub(lambda body, number: strange if number == 0 else None) as stub:
+        tally, records = ask(stub.url, tmp_path, questions(3), workers=1)
+    assert outcomes(records) == ["request_error", "answered", "answered"] and stub.n == 3
+    assert json.loads(records[0]["attempts"][0]["body"]) == strange and tally.problem is None
