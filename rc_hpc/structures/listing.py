@@ -8,29 +8,27 @@ cannot be listed becomes an item too, whose `read` says why.
 
 from __future__ import annotations
 
-import json
 import os
 import sqlite3
 from collections.abc import Iterator
 from contextlib import closing
 from functools import partial
-from itertools import islice
 from urllib.parse import quote
 
 from rc_hpc.core.errors import Status
 from rc_hpc.structures.checks import one_line, refuse
 from rc_hpc.structures.cif import read_cif
 from rc_hpc.structures.files import mapped, name_and_suffix, opened, read_file, read_span
+from rc_hpc.structures.layouts import ALONE, json_entries, own_id
 from rc_hpc.structures.poscar import read_poscar
 from rc_hpc.structures.readers import (
-    WRAPPERS,
     ase_row,
     read_ase_row,
     read_json,
     read_xyz,
 )
 from rc_hpc.structures.record import Item
-from rc_hpc.structures.scan import cif_blocks, json_spans, line_spans, xyz_spans
+from rc_hpc.structures.scan import cif_blocks, line_spans, xyz_spans
 
 SUFFIXES = {
     ".cif": "cif",
@@ -46,10 +44,6 @@ SUFFIXES = {
     ".db": "db",
 }
 FORMATS = tuple(dict.fromkeys(SUFFIXES.values()))
-#: Keys that may name an entry of a JSON list or line, in the order they are tried.
-ID_KEYS = ("material_id", "id", "name")
-#: Entries of a JSON object that are looked at to tell one structure from a collection.
-PEEK = 64
 
 
 def format_of(path: str) -> str | None:
@@ -162,35 +156,20 @@ def _json(path: str, id: str, prefix: str) -> Iterator[Item]:
     buffer = mapped(path)
     if not buffer:
         return
-    keys = {key for key, _, _ in islice(json_spans(buffer), PEEK)}
-    if {"lattice", "sites"} <= keys or keys.intersection(WRAPPERS):
-        yield Item(id, path, partial(read_file, path), read_json)
-        return
-    for k, (key, start, end) in enumerate(json_spans(buffer), 1):
-        key = _own_id(buffer[start:end]) if key is None else key
-        name = f"{id}#{k}" if key is None else prefix + key
+    for k, (key, start, end) in enumerate(json_entries(buffer), 1):
+        if key is ALONE and (start, end) == (0, len(buffer)):
+            yield Item(id, path, partial(read_file, path), read_json)
+            return
+        name = id if key is ALONE else f"{id}#{k}" if key is None else f"{prefix}{key}"
         yield Item(name, path, partial(read_span, path, start, end), read_json)
 
 
 def _jsonl(path: str, id: str, prefix: str) -> Iterator[Item]:
     with opened(path) as file:
         for number, line, start, end in line_spans(file):
-            key = _own_id(line)
+            key = own_id(line)
             name = f"{id}#{number}" if key is None else prefix + key
             yield Item(name, path, partial(read_span, path, start, end), read_json)
-
-
-def _own_id(text: bytes) -> str | None:
-    """The id that a JSON entry gives itself; None where it gives none or is broken."""
-    try:
-        entry = json.loads(text)
-    except ValueError:  # its reading will fail, and say so, under a numbered id
-        return None
-    if isinstance(entry, dict):
-        for key in ID_KEYS:
-            if isinstance(entry.get(key), (str, int)):
-                return str(entry[key])
-    return None
 
 
 def _db(path: str, id: str, prefix: str) -> Iterator[Item]:

@@ -18,10 +18,21 @@ import numpy as np
 from rc_hpc.core.errors import Status
 from rc_hpc.structures.checks import build, from_pymatgen, guarded, refuse, text_of, version_of
 from rc_hpc.structures.cif import read_cif
+from rc_hpc.structures.entries import array_reader
 from rc_hpc.structures.record import Item, Structure
 
-#: Keys under which a JSON entry may hold its structure, in the order they are tried.
-WRAPPERS = ("structure", "snl", "cif")
+#: Keys under which an entry holds one structure, perhaps in several forms, as they are tried.
+ALTERNATIVES = ("structure", "snl", "cif")
+#: Keys under which a JSON entry may hold its structure.
+WRAPPERS = (
+    *ALTERNATIVES,
+    "atoms",
+    "attributes",
+    "initial_structure",
+    "relaxed_structure",
+    "final_structure",
+    "computed_structure_entry",
+)
 
 
 def read_xyz(item: Item, blob: bytes) -> Structure:
@@ -129,13 +140,22 @@ def _from_entry(item: Item, blob: bytes, entry, space_group: int) -> Structure:
         )
     if "lattice" in entry and "sites" in entry:
         return _from_dictionary(item, blob, entry, space_group)
-    for key in WRAPPERS:
-        if key in entry:
-            return _from_entry(item, blob, entry[key], space_group)
+    if reader := array_reader(entry):
+        return reader(item, blob, entry)
+    held = [key for key in WRAPPERS if key in entry]
+    if len(held) > 1 and held[0] not in ALTERNATIVES:
+        raise refuse(
+            item,
+            Status.read_error,
+            f"it holds several structures ({', '.join(held)}); keep one of them",
+        )
+    if held:
+        return _from_entry(item, blob, entry[held[0]], space_group)
     raise refuse(
         item,
         Status.read_error,
-        f"no lattice and sites, {', '.join(WRAPPERS)} among its keys; give one of them",
+        f"no lattice and sites, {', '.join(WRAPPERS)} among its keys; give one of them "
+        "(or the JSON of OPTIMADE, JARVIS, ASE or moyopy)",
     )
 
 

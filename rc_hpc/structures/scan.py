@@ -23,8 +23,15 @@ CRYSTAL = re.compile(rb"(?:^|[\r\n]|loop_)\s*_(cell[._]length|atom_site)[._]", r
 NOT_SPACE = re.compile(rb"[^ \t\r\n]")
 
 
-def json_spans(buffer) -> Iterator[tuple[str | None, int, int]]:
+def json_spans(
+    buffer, begin: int = 0, stop: int | None = None
+) -> Iterator[tuple[str | None, int, int]]:
     """Entries of the one JSON object or list in `buffer` (bytes or mmap), in file order.
+
+    Parameters
+    ----------
+    begin, stop
+        Where in the buffer it lies; the whole buffer by default.
 
     Yields
     ------
@@ -36,13 +43,14 @@ def json_spans(buffer) -> Iterator[tuple[str | None, int, int]]:
     ValueError
         Where the text ends too early or is no JSON object or list.
     """
-    first = NOT_SPACE.search(buffer)
+    stop = len(buffer) if stop is None else stop
+    first = NOT_SPACE.search(buffer, begin, stop)
     if first is None or first.group() not in (b"{", b"["):
         raise ValueError("it is neither a JSON object nor a JSON list")
     keyed = first.group() == b"{"
     depth, pos, start, key = 1, first.end(), first.end(), None
     while depth:
-        token = (TOP if depth == 1 else DEEP).search(buffer, pos)
+        token = (TOP if depth == 1 else DEEP).search(buffer, pos, stop)
         if token is None or token.group() == b'"':
             where = f"in entry {key!r}" if key else f"after byte {start}"
             raise ValueError(f"the JSON ends too early, {where}")
@@ -62,7 +70,7 @@ def json_spans(buffer) -> Iterator[tuple[str | None, int, int]]:
                     raise ValueError(f"the JSON holds a value without a key after byte {start}")
                 yield key, found.start(), _end(buffer, token.start())
             start, key = pos, None
-    if NOT_SPACE.search(buffer, pos):
+    if NOT_SPACE.search(buffer, pos, stop):
         raise ValueError(
             f"text follows the JSON, at byte {pos}; JSON lines belong in a .jsonl file"
         )
