@@ -249,6 +249,7 @@ def test_positions_that_look_fractional_are_told():
         rc_hpc.ceiling((5.64 * np.eye(3), [[0, 0, 0]], [11, 17]))
 
 
+@pytest.mark.long
 def test_options_are_those_of_the_command(tmp_path):
     pair = rc_hpc.ceiling(SALT, subsets="axis_a+axis_b", delta=0.15, merge="first", tau="0.02")
     assert pair.certified is None and pair.label is None and pair.correct is None
@@ -442,6 +443,7 @@ print(*sorted(light), "EVERY", *sorted(every))
     assert not list(tmp_path.iterdir())
 
 
+@pytest.mark.long
 def test_the_setting_of_numba_stays(tmp_path):
     program = """
 import os, numba, rc_hpc

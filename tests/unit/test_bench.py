@@ -10,6 +10,8 @@ import pytest
 
 from rc_hpc.parallel.launch import child_environment
 
+pytestmark = pytest.mark.long
+
 ROOT = Path(__file__).parents[2]
 
 

@@ -20,6 +20,8 @@ from rc_hpc.ladder.__main__ import main as ladder
 from rc_hpc.report import recorded, style
 from rc_hpc.report.plot import Given, NothingToDraw
 
+pytestmark = pytest.mark.long
+
 OPTIONS = options_of()
 #: Samples without a loss: a model of which all rows are scored.
 ANSWERED = (

@@ -481,6 +481,7 @@ def test_largest_distance(cloud, others):
 # ------------------------------------------------------------------ without compilation
 
 
+@pytest.mark.long
 @pytest.mark.skipif(not JIT, reason="this is the run without compilation")
 def test_all_of_this_without_compilation():
     environment = {**os.environ, "NUMBA_DISABLE_JIT": "1"}

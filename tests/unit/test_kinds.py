@@ -147,6 +147,7 @@ def test_a_new_kind_is_a_folder_and_a_line(house_with_distances):
     assert len(after) == len(before) + 1
 
 
+@pytest.mark.long
 def test_every_command_knows_the_new_kind(house_with_distances, tmp_path):
     told = run(
         tmp_path,

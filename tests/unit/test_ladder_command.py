@@ -18,6 +18,8 @@ from rc_hpc.ladder.__main__ import main, parser
 from rc_hpc.ladder.options import TABLES, LadderOptions
 from rc_hpc.ladder.run import MAKERS
 
+pytestmark = pytest.mark.long
+
 OPTIONS = options_of("full")
 RIGHT = tuple((truth,) * 3 for truth in TRUTHS)
 #: First space group of each crystal system.

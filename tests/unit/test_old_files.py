@@ -13,6 +13,8 @@ from rc_hpc.engine.diff import compare, text
 from rc_hpc.engine.diff_options import DiffOptions
 from rc_hpc.store.arrays import mapped
 
+pytestmark = pytest.mark.long
+
 TABLED = ("census", *SWEEPS)
 QUIET = ("-q", "--progress", "none")
 #: Another processor may round the last bits otherwise; counts and labels must be the same.

@@ -186,6 +186,7 @@ def test_without_xarray_the_cure_is_told(monkeypatch):
         importlib.import_module("rc_hpc.engine.tree")
 
 
+@pytest.mark.long
 def test_opening_starts_nothing(files):
     code = (
         "import os, sys; from rc_hpc.engine.tree import open_tree; before = os.listdir('.')\n"

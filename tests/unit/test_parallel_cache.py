@@ -148,6 +148,7 @@ print(key, outer.total(2.0), sum(outer.total.stats.cache_hits.values()))
 """
 
 
+@pytest.mark.long
 def test_a_comment_in_one_file_leaves_the_kernels_of_others_compiled(tmp_path):
     folder = tmp_path / "kernels"
     folder.mkdir()

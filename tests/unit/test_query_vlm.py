@@ -17,6 +17,8 @@ from rc_hpc.ladder.__main__ import main as ladder
 from rc_hpc.query_vlm import main
 from rc_hpc.tables import main as print_tables
 
+pytestmark = pytest.mark.long
+
 
 @pytest.fixture(scope="module")
 def crystals(tmp_path_factory):

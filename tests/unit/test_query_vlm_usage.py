@@ -33,6 +33,8 @@ from rc_hpc.vlm.query import ask
 from rc_hpc.vlm.questions import Question
 from rc_hpc.vlm.records import Subject
 
+pytestmark = pytest.mark.long
+
 
 @pytest.fixture(scope="module")
 def crystals(tmp_path_factory):

@@ -26,6 +26,8 @@ from rc_hpc.render import main, parser
 from rc_hpc.store.layout import read_rows
 from rc_hpc.store.reader import read_table
 
+pytestmark = pytest.mark.long
+
 VIEWS = ["axis_a", "axis_b", "axis_c", "body_diagonal", "oblique2"]
 QUICK = ["--size", "96", "--progress", "none", "-q"]
 ATOMS = {"salt": 8, "titanium": 2, "iron": 2, "silicon": 8}

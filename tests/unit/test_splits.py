@@ -15,6 +15,8 @@ from rc_hpc.training.split_files import read_part, read_split
 from rc_hpc.training.splits import Candidate, Caps
 from rc_hpc.training.splitting import audit
 
+pytestmark = pytest.mark.long
+
 FORMULAS = {
     "NaCl": ("Na", "Cl"),
     "TiO2": ("Ti", "O"),

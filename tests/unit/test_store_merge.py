@@ -54,6 +54,7 @@ def reference(tmp_path_factory):
         return {path: layout.read_rows(h5[path]) for path in datasets(h5)}, h5.attrs["content_hash"]
 
 
+@pytest.mark.long
 @settings(
     max_examples=8, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )
@@ -245,6 +246,7 @@ WIDE = Schema(
 )
 
 
+@pytest.mark.long
 def test_merge_of_many_rows_is_bounded_in_memory(tmp_path):
     n, step, dims = 50_000, 12_500, {"subset": 26}
     parts = PartStore(tmp_path / "p", WIDE, dims, identity())
