@@ -53,6 +53,8 @@ arms:
   answer-from-text  the atoms that another run extracted, with the true cell parameters
 
 Prices are TOML: currency = "USD", then ["model"] with input_per_million and output_per_million.
+An endpoint whose certificate a private authority has signed: SSL_CERT_FILE=authority.pem (or
+SSL_CERT_DIR) in the environment; certificates are always checked.
 USR1, TERM and INT: no new request; answers in flight are waited for; --resume goes on."""
 
 

@@ -282,9 +282,9 @@ class Client:
                 fault.body = body[:_KEPT]
             raise
         except (ArithmeticError, LookupError, RuntimeError, TypeError, ValueError) as error:
-            fault = Fault(Kind.REQUEST, f"the answer cannot be read ({error!r})"[:300], status)
-            fault.body = body[:_KEPT]
-            raise fault from None
+            unread = Fault(Kind.REQUEST, f"the answer cannot be read ({error!r})"[:300], status)
+            unread.body = body[:_KEPT]
+            raise unread from None
 
     def _pause(self, number: int, asked_s: float | None) -> float:
         if asked_s is not None:  # never sooner than asked; not all at once either

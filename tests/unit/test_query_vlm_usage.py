@@ -54,6 +54,7 @@ def test_help_is_at_hand():
         check=True,
         env=child_environment(),
     )
+    assert "SSL_CERT_FILE" in done.stdout
     assert "examples:" in done.stdout and "python -m rc_hpc.ladder" in done.stdout
     for heavy in ("aiohttp", "pymatgen", "numba", "h5py", "ase", "pandas"):
         assert not re.search(rf"\| +{heavy}$", done.stderr, re.MULTILINE), heavy
@@ -89,6 +90,9 @@ def test_a_plan_sends_nothing_and_tells_the_bill(query, tmp_path, capsys):
         (["--temperature", "-1"], 2, "a number from 0 on"),
         (["--extra", "[1]"], 2, "no JSON object"),
         (["--extra", '{"model": "x"}'], 2, "option of its own"),
+        (["--extra", '{"stream": true}'], 2, "stream"),
+        (["--extra", f'{{"api_key": "{KEY}"}}', "--base-url", "http://127.0.0.1:9"], 2, "a key"),
+        (["--max-answer", "0"], 2, "above 0"),
         (["--max-tokens", "5", "--max-completion-tokens", "5"], 2, "two names"),
         (["--base-url", "http://user:pw@host/v1"], 2, "password"),
         (["--base-url", "host:8000"], 2, "http://"),
@@ -121,6 +125,19 @@ def test_wrong_usage_is_told_before_anything_is_sent(
 def test_a_key_does_not_go_out_in_the_clear_unasked(monkeypatch, url, named, goes):
     monkeypatch.setenv("OPENAI_API_KEY", f" {KEY}\n")
     assert key_of(WhoOptions(api_key_env=named), OPENAI, url) == (KEY if goes else None)
+
+
+def test_an_address_with_a_password_is_refused_without_telling_it(query, capsys):
+    for url in ("http://user:hidden@host/v1", "user:hidden@host", "ftp://user:hidden@host"):
+        assert query("--base-url", url) == 2
+        assert "hidden" not in capsys.readouterr().err
+
+
+def test_that_nothing_streams_may_be_said_again(query, tmp_path):
+    with Stub() as stub:
+        assert query("--extra", '{"stream": false}', "--samples", "1", stub=stub) == 0
+        assert query("--samples", "1", "--resume", stub=stub) == 0
+    assert stub.n == 8 and json.loads(stub.bodies[0])["stream"] is False
 
 
 def test_the_config_file_sets_all_of_it(query, tmp_path):
