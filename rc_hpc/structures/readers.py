@@ -21,6 +21,8 @@ from rc_hpc.structures.cif import read_cif
 from rc_hpc.structures.entries import array_reader
 from rc_hpc.structures.record import Item, Structure
 
+#: A lattice in the matrix form of extended XYZ.
+MATRIX = re.compile(r'Lattice\s*=\s*"?\s*(\[\s*\[[^"\]]*\](?:\s*,\s*\[[^"\]]*\])*\s*\])(?:\s*")?')
 #: Keys under which an entry holds one structure, perhaps in several forms, as they are tried.
 ALTERNATIVES = ("structure", "snl", "cif")
 #: Keys under which a JSON entry may hold its structure.
@@ -46,6 +48,7 @@ def read_xyz(item: Item, blob: bytes) -> Structure:
         if "Properties=" not in comment or "Properties=species:S:1" in comment:
             # ASE knows no isotopes: D and T are hydrogen here on purpose, as everywhere.
             rest = re.sub(r"^(\s*)[DT](?=\s)", r"\1H", rest, flags=re.MULTILINE)
+        comment = _in_one_row(item, comment)
         try:
             atoms = read(StringIO(f"{count}\n{comment}\n{rest}"), index=0, format="extxyz")
         except KeyError as error:
@@ -65,6 +68,23 @@ def read_xyz(item: Item, blob: bytes) -> Structure:
         return _from_cartesian(
             item, blob, atoms.cell.array, atoms.positions, atoms.numbers, "extxyz"
         )
+
+
+def _in_one_row(item: Item, comment: str) -> str:
+    """A comment line whose ``Lattice=[[...], ...]`` is nine numbers, as ASE knows it."""
+    told = MATRIX.search(comment)
+    if told is None:
+        return comment
+    matrix = np.array(json.loads(told[1]), dtype=np.float64)
+    if matrix.shape != (3, 3) or not np.array_equal(matrix, matrix.T):
+        raise refuse(
+            item,
+            Status.read_error,
+            "its Lattice is a matrix, which programs read by rows or by columns; "
+            'write nine numbers, vector after vector: Lattice="..."',
+        )
+    row = " ".join(repr(float(x)) for x in matrix.ravel())
+    return f'{comment[: told.start()]}Lattice="{row}"{comment[told.end() :]}'
 
 
 def ase_row(path: str, row: int) -> bytes:

@@ -11,6 +11,7 @@ from rc_hpc.core.errors import Status, StructureError
 from rc_hpc.structures import cif_symmetry
 from rc_hpc.structures.cif import read_cif
 from rc_hpc.structures.poscar import read_poscar
+from rc_hpc.structures.readers import read_xyz
 from rc_hpc.structures.sources import iter_items
 
 FOLDER = Path(__file__).parents[1] / "cases" / "structures"
@@ -466,3 +467,15 @@ def test_deep_line_is_one_failed_row(tmp_path):
     items = listed(tmp_path, "\n".join([good, "[" * 100000 + "]" * 100000, good]), "a.jsonl")
     assert [item.id for item in items] == ["x", "a.jsonl#2", "x"]
     refused(items[1].read, items[1].blob(), Status.read_error, "RecursionError")
+
+
+@pytest.mark.parametrize("quote", ["", '"'])
+def test_extxyz_in_matrix_form(quote):
+    def frame(matrix):
+        lattice = f"Lattice={quote}{matrix}{quote} Properties=species:S:1:pos:R:3"
+        return f"2\n{lattice}\nCs 0 0 0\nCl 2 2 2\n"
+
+    structure = read(read_xyz, frame("[[4, 1, 0], [1, 5.0, 0], [0, 0, 6]]"))
+    np.testing.assert_array_equal(structure.lattice, [[4, 1, 0], [1, 5, 0], [0, 0, 6]])
+    for matrix in ("[[4, 1, 0], [0, 5, 0], [0, 0, 6]]", "[[4, 0, 0], [0, 4, 0]]"):
+        refused(read_xyz, frame(matrix), Status.read_error, "by rows or by columns.*nine numbers")
