@@ -16,6 +16,8 @@ from rc_hpc.structures.record import Item, Structure
 
 #: Cells of a smaller volume are degenerate, Å^3; one hydrogen atom takes about 5.
 MIN_VOLUME = 1e-3
+#: Coordinates, in cells, and vectors, in Å, beyond this have lost the digits that symmetry needs.
+LARGEST = 1e6
 #: Longest library message that is passed on, characters.
 MESSAGE_LENGTH = 300
 
@@ -119,12 +121,26 @@ def build(
             Status.non_finite,
             f"atom {atom + 1} has a NaN or Inf coordinate; correct its numbers",
         )
+    if np.abs(frac).max() > LARGEST:
+        atom = int(np.argmax(np.abs(frac).max(axis=1)))
+        raise refuse(
+            item,
+            Status.read_error,
+            f"atom {atom + 1} lies {np.abs(frac[atom]).max():.3g} cells away; "
+            "correct its coordinates",
+        )
     volume = abs(np.linalg.det(lattice))
     if not np.isfinite(volume) or volume < MIN_VOLUME:
         raise refuse(
             item,
             Status.singular_cell,
             f"the cell has a volume of {volume:.3g} Å^3; correct its vectors",
+        )
+    if np.abs(lattice).max() > LARGEST:
+        raise refuse(
+            item,
+            Status.read_error,
+            f"a cell vector has a component of {np.abs(lattice).max():.3g} Å; correct it",
         )
     return Structure(
         id=item.id,

@@ -479,3 +479,14 @@ def test_extxyz_in_matrix_form(quote):
     np.testing.assert_array_equal(structure.lattice, [[4, 1, 0], [1, 5, 0], [0, 0, 6]])
     for matrix in ("[[4, 1, 0], [0, 5, 0], [0, 0, 6]]", "[[4, 0, 0], [0, 4, 0]]"):
         refused(read_xyz, frame(matrix), Status.read_error, "by rows or by columns.*nine numbers")
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (lines(rows="0.1 0.2 0.3\n0.6 1e300 0.8\n"), "atom 2 lies 1e\\+300 cells away"),
+        (lines(scale="1e30"), "a cell vector has a component of 4.4e\\+30"),
+    ],
+)
+def test_numbers_without_digits_left(text, message):
+    refused(read_poscar, text, Status.read_error, message)
