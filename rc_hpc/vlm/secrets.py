@@ -49,7 +49,8 @@ class Mask:
             if piece in text
             for start in _places(piece, text)
         ]
-        kept, end = [], 0
+        kept: list[str] = []
+        end = 0
         for first, last in sorted(spans):
             if first > end or not kept:
                 kept += [text[end:first], MASK]
