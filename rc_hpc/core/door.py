@@ -8,6 +8,7 @@ from __future__ import annotations
 import argparse
 import json
 import logging
+import os
 import sys
 import tomllib
 from collections.abc import Callable, Mapping, Sequence
@@ -54,14 +55,16 @@ class Asked:
         lines = []
         for one in self.declarations:
             value = self.values.get(one.name)
-            if one.kept and value is not None and value != ():
+            if one.kept and value is not None and (value != () or one.asked != ()):
                 lines.append(f"{one.key} = {_toml(value)}\n")
         return "".join(lines)
 
 
 def _toml(value: Any) -> str:
-    if isinstance(value, bool | int | float):
+    if isinstance(value, bool | int):
         return json.dumps(value)
+    if isinstance(value, float):
+        return repr(value)
     if isinstance(value, tuple | list):
         return f"[{', '.join(_toml(item) for item in value)}]"
     return json.dumps(text_of(value), ensure_ascii=False).replace("\x7f", "\\u007f")
@@ -83,6 +86,7 @@ class Parser(argparse.ArgumentParser):
         )
         self.add_argument("--version", action="version", version=f"rc_hpc {rc_hpc.__version__}")
         self._declared: dict[str, Opt] = {}
+        self._groups: list[type[Options]] = []
         self.add_options(Talk)
 
     def error(self, message: str) -> NoReturn:
@@ -94,6 +98,7 @@ class Parser(argparse.ArgumentParser):
     ) -> None:
         """Add the options that a class declares, under a title of their own; `defaults` by name."""
         group = self.add_argument_group(title) if title else self
+        self._groups.append(options)
         for one in declared(options):
             if one.name in defaults:
                 one = replace(one, asked=defaults[one.name])
@@ -138,7 +143,9 @@ class Parser(argparse.ArgumentParser):
                 self.error(f"the following arguments are required: {one.flag}")
         asked = Asked(values, tuple(self._declared.values()))
         if target is not None:
-            _write_config(target, asked)
+            for options in self._groups:  # what cannot be is no file to go on from
+                asked.make(options)
+            _write_config(target, asked, self._declared)
         return asked
 
     @staticmethod
@@ -234,13 +241,25 @@ def _parsed(where: str, one: Opt, value: Any) -> Any:
     return parsed
 
 
-def _write_config(path: Path, asked: Asked) -> None:
+def _write_config(path: Path, asked: Asked, known: Mapping[str, Opt]) -> None:
+    where = f"--write-config {path}"
+    for one in known.values():
+        value = asked.values.get(one.name)
+        for item in value if isinstance(value, tuple | list) else (value,):
+            named = isinstance(item, str | Path) and str(item)
+            if named and os.path.realpath(item) == os.path.realpath(path):
+                raise UsageError(f"{where} is the {one.key} of this command: name another file")
+    try:
+        if path.exists():  # an earlier one is replaced, nothing else is
+            _read_config(path, known)
+    except UsageError as error:
+        raise UsageError(f"{where} is there and holds something else: name another file") from error
     try:
         path.write_text(asked.toml(), encoding="utf-8")
     except UnicodeEncodeError as error:
-        raise UsageError(f"--write-config {path}: a name has no UTF-8 ({error})") from error
+        raise UsageError(f"{where}: a name has no UTF-8 ({error})") from error
     except OSError as error:
-        raise UsageError(f"--write-config {path}: cannot be written ({error.strerror})") from error
+        raise UsageError(f"{where}: cannot be written ({error.strerror})") from error
 
 
 def setup_logging(talk: Talk, rank: int = 0) -> None:

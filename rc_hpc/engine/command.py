@@ -41,6 +41,7 @@ def run(kind: Kind, asked: Asked) -> int:
     """
     talk = asked.make(Talk)
     setup_logging(talk, launcher_rank())
+    prepare_numba_cache()  # before anything imports a kernel, which looks for its cache then
     sources = SourceOptions if kind is PACKED else PackedSourceOptions
     options = asked.make(kind.load("options"))
     how, source = _asked_of_run(asked, sources, talk)
@@ -126,7 +127,6 @@ class _Command:
         return run_packing(self.comm, listing, work, self.stop, self.state)
 
     def _rows(self, packed: Path) -> Totals | None:
-        prepare_numba_cache()
         options, shared = self.options, None
         warm_once_per_node(self.comm, functools.partial(self.kind.load("warm"), options))
         if plan := self.kind.load("plan"):

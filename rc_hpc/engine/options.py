@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from rc_hpc.core.errors import UsageError
+from rc_hpc.core.files import parts_folder
 from rc_hpc.core.options import Options, opt
 
 #: Endings of files that are packed already.
@@ -214,10 +215,16 @@ def check_names(run: RunOptions, source: SourceOptions) -> None:
     ------
     UsageError
     """
-    packed = getattr(source, "packed", None)
-    outputs = {"-o": run.output, "--packed": packed} if packed else {"-o": run.output}
+    packed: Path | None = getattr(source, "packed", None)
+    if packed is None and isinstance(source, PackedSourceOptions) and not source.packed_file:
+        packed = run.output.with_name(f"{run.output.stem}.packed.h5")
+    written = {"-o": run.output, "--packed": packed, "--state": run.state}
     taken = {os.path.realpath(one): one for one in source.source}
-    for option, path in outputs.items():
+    for output in filter(None, (run.output, packed)):
+        taken[os.path.realpath(parts_folder(output))] = f"the folder of the parts of {output}"
+    for option, path in written.items():
+        if path is None:
+            continue
         if not path.name:
             raise UsageError(f"{option} {path} is a folder: name a file")
         if os.path.realpath(path) in taken:

@@ -24,13 +24,15 @@ from rc_hpc.parallel.launch import Comm, launched_tasks, launcher_rank
 
 log = logging.getLogger(__name__)
 
+_KERNELS = Path(__file__).absolute().parents[1] / "kernels"
+
 
 def cache_key(package: Path | None = None) -> str:
     """Name of the cache folder: a hash of the kernels' code and of numba's and numpy's versions.
 
     Kernels import nothing of the package but each other, so their folder is all that counts.
     """
-    package = package or Path(__file__).parents[1] / "kernels"
+    package = package or _KERNELS
     digest = hashlib.sha256()
     for library in ("numba", "llvmlite", "numpy"):
         digest.update(f"{library} {metadata.version(library)}\n".encode())
@@ -121,6 +123,17 @@ def _unwritable(folder: Path) -> str:
     return ""
 
 
+def tell_of_compiling(folder: Path) -> None:
+    """Warn where no kernel of this copy of the program is compiled yet."""
+    # numba files what it compiles under the folder of its source, named by a hash of its path.
+    mine = hashlib.sha1(str(_KERNELS).encode(), usedforsecurity=False).hexdigest()
+    if not any(folder.glob(f"*{mine}*/*.nbi")):
+        log.warning(
+            "compiling the kernels, once for this copy of the program and this machine: "
+            "half a minute, or some where the machine is busy"
+        )
+
+
 def warm_once_per_node(comm: Comm, warm: Callable[[], object]) -> None:
     """Call `warm` on all ranks, first on one of each node: it compiles, the others load.
 
@@ -132,8 +145,8 @@ def warm_once_per_node(comm: Comm, warm: Callable[[], object]) -> None:
         Runs every kernel once on small input.
     """
     folder = prepare_numba_cache()
-    if comm.rank == 0 and not any(folder.iterdir()):
-        log.warning("compiling the kernels, once for this version and machine: about half a minute")
+    if comm.rank == 0:
+        tell_of_compiling(folder)
     if comm.size == 1:
         warm()
         return

@@ -4,6 +4,7 @@ Help, config file, what they print and write.
 """
 
 import json
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -13,7 +14,9 @@ import numpy as np
 import pytest
 from census_cases import call, column, content, needs_mpi, run, small_crystals, write_json
 
+import rc_hpc
 from rc_hpc.core.errors import Exit, Status
+from rc_hpc.parallel.launch import child_environment
 
 #: Modules that take long to import; none is needed to print a help text.
 HEAVY = (
@@ -375,3 +378,29 @@ def test_a_reader_that_leaves_is_no_error(ready):
         check=False,
     )
     assert done.stdout.strip() == "0" and "Traceback" not in done.stderr
+
+
+def test_kernels_are_compiled_into_the_keyed_folder_only(tmp_path):
+    program = tmp_path / "program"
+    package = Path(rc_hpc.__file__).parent
+    shutil.copytree(package, program / "rc_hpc", ignore=shutil.ignore_patterns("__pycache__"))
+    environment = child_environment() | {
+        "PYTHONPATH": str(program),
+        "NUMBA_CACHE_DIR": str(tmp_path / "cache"),
+    }
+    command = [sys.executable, "-m", "rc_hpc.census", "synthetic:1", "-o", str(tmp_path / "c.h5")]
+    told = []
+    for _ in range(2):
+        end = subprocess.run(
+            [*command, "--overwrite"],
+            env=environment,
+            cwd=tmp_path,
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+        told.append("compiling the kernels" in end.stderr)
+    assert told == [True, False]
+    assert not list(program.rglob("*.nbi"))
+    (keyed,) = (tmp_path / "cache").iterdir()
+    assert keyed.name.startswith("numba-") and list(keyed.rglob("*.nbi"))

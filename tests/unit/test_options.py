@@ -21,7 +21,7 @@ from rc_hpc.core.options import (
     some_of,
 )
 from rc_hpc.engine import entry
-from rc_hpc.engine.options import RunOptions
+from rc_hpc.engine.options import PackedSourceOptions, RunOptions, check_names
 from rc_hpc.kinds.registry import KINDS
 
 MADE = [kind for kind in KINDS.values() if kind.options]
@@ -148,6 +148,65 @@ def test_a_config_file_is_checked_as_flags_are(tmp_path, text, message):
     with pytest.raises(UsageError) as refusal:
         read("--config", str(config))
     assert message in str(refusal.value)
+
+
+@pytest.mark.parametrize(
+    ("argv", "file", "message"),
+    [
+        (("a.cif", "--write-config", "a.cif"), "a.cif", "is the files of this command"),
+        (("a.cif", "--write-config", "b.txt"), "b.txt", "holds something else"),
+        (("--tau", "-1", "--write-config", "new.toml"), "new.toml", "--tau must be"),
+    ],
+)
+def test_a_config_file_replaces_only_such_a_file(tmp_path, monkeypatch, argv, file, message):
+    monkeypatch.chdir(tmp_path)
+    text = "data_x\n"
+    for name in ("a.cif", "b.txt"):
+        (tmp_path / name).write_text(text)
+    with pytest.raises(UsageError, match=message):
+        read(*argv)
+    path = tmp_path / file
+    assert path.read_text() == text if path.exists() else file == "new.toml"
+
+
+def test_a_config_file_is_written_again(tmp_path):
+    config = tmp_path / "c.toml"
+    for tau in ("0.1", "0.2"):
+        read("--tau", tau, "--write-config", str(config))
+    assert read("--config", str(config)).inner.tau == 0.2
+
+
+def test_infinity_and_nothing_are_read_back(tmp_path):
+    config = tmp_path / "c.toml"
+    config.write_text(parser().read(["--radii", "inf"]).toml() + 'merge = "b"\n')
+    lines = config.read_text().splitlines()
+    assert "radii = inf" in lines and "files = []" not in lines
+    config.write_text("\n".join(line for line in lines if not line.startswith('merge = "a"')))
+    assert read("--config", str(config)).factor == float("inf")
+
+
+@pytest.mark.parametrize(
+    ("argv", "message"),
+    [
+        ("p.cif -o p.cif", "-o p.cif is p.cif too"),
+        ("p.cif -o c.h5 --packed c.h5", "--packed c.h5 is the file of -o too"),
+        ("p.cif -o c.h5 --state c.h5", "--state c.h5 is the file of -o too"),
+        ("p.cif -o c.h5 --state c.packed.h5", "--state c.packed.h5 is the file of --packed too"),
+        ("p.cif -o c.h5 --state c.h5.parts", "--state c.h5.parts is the folder of the parts"),
+        ("p.cif -o c.h5 --state p.cif", "--state p.cif is p.cif too"),
+    ],
+)
+def test_no_file_of_a_run_is_another(argv, message):
+    asked = entry.parser(KINDS["census"]).read(argv.split())
+    with pytest.raises(UsageError) as refusal:
+        check_names(asked.make(RunOptions), asked.make(PackedSourceOptions))
+    assert message in str(refusal.value)
+
+
+@pytest.mark.parametrize("cameras", [5, [], object()])
+def test_cameras_that_are_none(cameras):
+    with pytest.raises(UsageError, match="give a name, a TOML file or a Protocol"):
+        KINDS["census"].load("options").of(protocol=cameras)
 
 
 def test_names_and_lengths():

@@ -115,6 +115,8 @@ def load(asked: Any, tiled: Any = None) -> Protocol:
         cameras = resolve("rc_hpc.geometry.protocol:load_protocol")(str(asked), cells)
     elif isinstance(asked, Mapping):
         cameras = protocol_of(asked)
+    elif not hasattr(asked, "rotations"):
+        raise UsageError(f"cameras {asked!r}: give a name, a TOML file or a Protocol")
     return dataclasses.replace(cameras, tiling=cells) if cells else cameras
 
 
