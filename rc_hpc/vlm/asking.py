@@ -18,9 +18,9 @@ from rc_hpc.vlm.limiter import Budget, Limiter
 from rc_hpc.vlm.options import AskingOptions, QueryOptions
 from rc_hpc.vlm.outputs import Outputs
 from rc_hpc.vlm.pool import Tally, Terms, run
+from rc_hpc.vlm.prices import Price
 from rc_hpc.vlm.questions import Question, Request, requests
 from rc_hpc.vlm.results import Conditions
-from rc_hpc.vlm.spend import Price
 
 
 async def ask_all(

@@ -21,9 +21,9 @@ from rc_hpc.vlm.download import body_of
 from rc_hpc.vlm.endpoints import Endpoint, Reply, is_loopback
 from rc_hpc.vlm.faults import Fault, Kind
 from rc_hpc.vlm.limiter import Limiter
+from rc_hpc.vlm.prices import tokens_in, tokens_out
 from rc_hpc.vlm.questions import PictureFile, Question, Request
 from rc_hpc.vlm.secrets import mask_of
-from rc_hpc.vlm.spend import tokens_in, tokens_out
 
 try:
     import aiohttp

@@ -12,7 +12,7 @@ from rc_hpc.core.errors import RcError
 from rc_hpc.core.vocabulary import Outcome
 from rc_hpc.vlm.bodies import answer_in
 from rc_hpc.vlm.faults import Fault, Kind, fault_of
-from rc_hpc.vlm.spend import tokens_out
+from rc_hpc.vlm.prices import tokens_out
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,8 +8,8 @@ from collections.abc import Sequence
 from rc_hpc.vlm.journal import read_journal
 from rc_hpc.vlm.options import AskingOptions, QuestionOptions
 from rc_hpc.vlm.outputs import Outputs
+from rc_hpc.vlm.prices import Price
 from rc_hpc.vlm.questions import Question, requests
-from rc_hpc.vlm.spend import Price
 
 #: Tokens of a reply where no limit was given, for estimates.
 TYPICAL_REPLY = 500

@@ -12,8 +12,8 @@ from rc_hpc.core.vocabulary import Outcome
 from rc_hpc.vlm.client import Client, Halt
 from rc_hpc.vlm.faults import Fault
 from rc_hpc.vlm.journal import PAID, Journal
+from rc_hpc.vlm.prices import Price, cost, tokens_in, tokens_out
 from rc_hpc.vlm.questions import Request
-from rc_hpc.vlm.spend import Price, cost, tokens_in, tokens_out
 
 #: So many requests failing one after another, none answered between, end the run.
 STRIKES = 20

@@ -27,10 +27,10 @@ from rc_hpc.vlm.journal import set_aside
 from rc_hpc.vlm.options import AskingOptions, QueryOptions, SubjectOptions
 from rc_hpc.vlm.outputs import Outputs
 from rc_hpc.vlm.plan import plan
+from rc_hpc.vlm.prices import read_price
 from rc_hpc.vlm.questions import Questionnaire
 from rc_hpc.vlm.results import Conditions, write_results
 from rc_hpc.vlm.secrets import is_secret
-from rc_hpc.vlm.spend import read_price
 
 log = logging.getLogger("rc_hpc")
 

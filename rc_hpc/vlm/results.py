@@ -21,9 +21,9 @@ from rc_hpc.core.vocabulary import Outcome
 from rc_hpc.vlm.journal import Records
 from rc_hpc.vlm.options import QuestionOptions
 from rc_hpc.vlm.outputs import Outputs
+from rc_hpc.vlm.prices import Price, cost, reasoning_tokens, tokens_in, tokens_out
 from rc_hpc.vlm.questions import Question, Questionnaire, request_key
 from rc_hpc.vlm.records import Subject
-from rc_hpc.vlm.spend import Price, cost, reasoning_tokens, tokens_in, tokens_out
 
 #: What is kept of a sample that was not asked.
 NOT_ASKED: dict[str, Any] = {

@@ -10,8 +10,8 @@ from rc_hpc.kinds.common.tables import conditions_of
 from rc_hpc.kinds.registry import KINDS
 from rc_hpc.vlm.options import AskingOptions, QuestionOptions
 from rc_hpc.vlm.plan import TYPICAL_REPLY, plan
+from rc_hpc.vlm.prices import Price
 from rc_hpc.vlm.questions import PictureFile, Question
-from rc_hpc.vlm.spend import Price
 
 PACKED = "tau 0.01 Å; angle tolerance 5.0 degrees"
 #: Captions under the options by default.

@@ -18,8 +18,8 @@ from rc_hpc.vlm.endpoints import ANTHROPIC, OPENAI
 from rc_hpc.vlm.faults import Fault
 from rc_hpc.vlm.journal import Records
 from rc_hpc.vlm.pool import STRIKES, Terms
+from rc_hpc.vlm.prices import Price
 from rc_hpc.vlm.questions import Question
-from rc_hpc.vlm.spend import Price
 
 
 def test_every_fault_is_survived_and_logged(tmp_path):

@@ -10,7 +10,7 @@ from rc_hpc.core.errors import RcError
 from rc_hpc.core.vocabulary import Outcome
 from rc_hpc.vlm.endpoints import ANTHROPIC, OPENAI
 from rc_hpc.vlm.faults import Fault, Kind, wait_asked
-from rc_hpc.vlm.spend import Price, cost, reasoning_tokens, tokens_in, tokens_out
+from rc_hpc.vlm.prices import Price, cost, reasoning_tokens, tokens_in, tokens_out
 
 NOW = 1_800_000_000.0
 
