@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from rc_hpc.core.errors import UsageError
 from rc_hpc.core.lazy import resolve
-from rc_hpc.core.options import at_least, opt, text_of
+from rc_hpc.core.options import at_least, once_each, opt, some_of, text_of
 from rc_hpc.core.vocabulary import QUARANTINE_POLICIES, TRUTHS
 
 if TYPE_CHECKING:
@@ -80,6 +80,21 @@ def quarantine() -> Any:
         "keep (counted too) or drop (not computed)",
         choices=QUARANTINE_POLICIES,
         caption="quarantine {}",
+    )
+
+
+def several(
+    known: tuple[str, ...], help: str, default: tuple[str, ...] | None = None, **more: Any
+) -> Any:
+    """Some of the known names, each once; by default the first."""
+    return opt(
+        default or known[:1],
+        help,
+        parse=some_of(known),
+        choices=known,
+        metavar="all|NAME,NAME",
+        check=once_each,
+        **more,
     )
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from rc_hpc.core import constants
-from rc_hpc.core.options import Options, ascending, lengths, once_each, opt, some_of
+from rc_hpc.core.options import Options, ascending, lengths, opt
 from rc_hpc.core.vocabulary import ENUMERATIONS, MERGE_RULES
 from rc_hpc.kinds.common import options as common
 from rc_hpc.kinds.packed.options import PackOptions
@@ -61,21 +61,9 @@ class FrontierOptions(Options):
         metavar="Å",
         told=f"{constants.DELTA_MAX}, or the largest of --deltas",
     )
-    enumerations: tuple[str, ...] = opt(
-        ENUMERATIONS[:1],
-        f"of {', '.join(ENUMERATIONS)}",
-        parse=some_of(ENUMERATIONS),
-        choices=ENUMERATIONS,
-        metavar="all|NAME,NAME",
-        check=once_each,
-    )
-    rules: tuple[str, ...] = opt(
-        MERGE_RULES[:1],
-        f"merge rules, of {', '.join(MERGE_RULES)}",
-        parse=some_of(MERGE_RULES),
-        choices=MERGE_RULES,
-        metavar="all|NAME,NAME",
-        check=once_each,
+    enumerations: tuple[str, ...] = common.several(ENUMERATIONS, f"of {', '.join(ENUMERATIONS)}")
+    rules: tuple[str, ...] = common.several(
+        MERGE_RULES, f"merge rules, of {', '.join(MERGE_RULES)}"
     )
     truth: str = common.truth()
     quarantine: str = common.quarantine()

@@ -10,7 +10,7 @@ from typing import Any
 from rc_hpc.core import constants
 from rc_hpc.core.errors import UsageError
 from rc_hpc.core.ids import read_ids
-from rc_hpc.core.options import Options, ascending, derived, lengths, once_each, opt, some_of
+from rc_hpc.core.options import Options, ascending, derived, lengths, opt
 from rc_hpc.core.vocabulary import (
     ESTIMATORS,
     LABELLERS,
@@ -65,23 +65,14 @@ class NoiseOptions(Options):
     seeds: int = opt(
         10, "seeds 0 to N-1", metavar="N", check=common.between(1, 10_000), caption="{} seeds"
     )
-    rules: tuple[str, ...] = opt(
-        NOISE_RULES[:1],
+    rules: tuple[str, ...] = common.several(
+        NOISE_RULES,
         "tolerance rules: common is delta = max(0.01, 8 sigma) for all protocols, paper is "
         "max(0.15, 4 sigma), record is the released experiment, its estimator, merge rule, "
         "labeller and random numbers included (parity only)",
-        parse=some_of(NOISE_RULES),
-        choices=NOISE_RULES,
-        metavar="all|NAME,NAME",
-        check=once_each,
     )
-    estimators: tuple[str, ...] = opt(
-        ESTIMATORS[:1],
-        f"centroids that a position is estimated from, of {', '.join(ESTIMATORS)}",
-        parse=some_of(ESTIMATORS),
-        choices=ESTIMATORS,
-        metavar="all|NAME,NAME",
-        check=once_each,
+    estimators: tuple[str, ...] = common.several(
+        ESTIMATORS, f"centroids that a position is estimated from, of {', '.join(ESTIMATORS)}"
     )
     merge: str = opt(
         "best-residual",

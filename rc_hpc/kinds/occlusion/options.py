@@ -8,7 +8,7 @@ from typing import Any
 
 from rc_hpc.core import constants
 from rc_hpc.core.errors import UsageError
-from rc_hpc.core.options import Options, names, once_each, opt, some_of, tolerance
+from rc_hpc.core.options import Options, names, once_each, opt, tolerance
 from rc_hpc.core.vocabulary import ENUMERATIONS
 from rc_hpc.images.conventions import CONVENTIONS
 from rc_hpc.kinds.common import options as common
@@ -50,15 +50,12 @@ class OcclusionOptions(Options):
 
     protocol: dict[str, Any] = common.protocol()
     subsets: tuple[tuple[int, ...], ...] = common.subsets("full")
-    conditions: tuple[str, ...] = opt(
+    conditions: tuple[str, ...] = common.several(
         CONDITIONS,
         "centres taken away: O0 none, O1 those hidden by atoms of other symmetry orbits only, "
         "O2 all hidden, O3 those hidden by one of their own orbit",
-        parse=some_of(CONDITIONS),
-        choices=CONDITIONS,
-        metavar="all|NAME,NAME",
+        CONDITIONS,
         told="all",
-        check=once_each,
     )
     verifications: tuple[str, ...] = opt(
         VERIFICATIONS,
@@ -71,21 +68,13 @@ class OcclusionOptions(Options):
         metavar="NAME,NAME",
         check=once_each,
     )
-    enumerations: tuple[str, ...] = opt(
-        ENUMERATIONS[:1],
+    enumerations: tuple[str, ...] = common.several(
+        ENUMERATIONS,
         f"of {', '.join(ENUMERATIONS)} (the next pair where the first two cameras give nothing)",
-        parse=some_of(ENUMERATIONS),
-        choices=ENUMERATIONS,
-        metavar="all|NAME,NAME",
-        check=once_each,
     )
-    rules: tuple[str, ...] = opt(
-        OCCLUSION_RULES[:1],
+    rules: tuple[str, ...] = common.several(
+        OCCLUSION_RULES,
         f"merge rules, of {', '.join(OCCLUSION_RULES)} (with strict and excused only)",
-        parse=some_of(OCCLUSION_RULES),
-        choices=OCCLUSION_RULES,
-        metavar="all|NAME,NAME",
-        check=once_each,
     )
     delta: float = opt(
         constants.DELTA,
