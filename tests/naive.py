@@ -181,6 +181,41 @@ def _empty(symbols, n_views):
     return Candidates(np.empty((0, 3)), symbols[:0], np.empty(0), residuals, none, none)
 
 
+def point_candidates(images, rotations, reach):
+    """Candidates of image points that need not belong to any atoms.
+
+    Parameters
+    ----------
+    images : list of (symbols (n,), screen (n, 2))
+        What each view shows, in any order.
+
+    Returns
+    -------
+    list of (a, b, symbol, position, gap, residuals)
+        The pair of views and, per view, the distance to the nearest point of the species; inf
+        where there is none.
+    """
+    rows = []
+    for a, b in combinations(range(len(rotations)), 2):
+        for symbol, seen in zip(*images[a]):
+            for other, there in zip(*images[b]):
+                origins = [
+                    u[0] * r[:, 0] + u[1] * r[:, 1]
+                    for u, r in ((seen, rotations[a]), (there, rotations[b]))
+                ]
+                found = _midpoints(origins[0], rotations[a][:, 2], origins[1], rotations[b][:, 2])
+                if symbol != other or found is None or found[1] > reach:
+                    continue
+                residuals = [
+                    np.linalg.norm(
+                        screen[symbols == symbol] - (found[0] @ rotation)[:2], axis=1
+                    ).min(initial=np.inf)
+                    for (symbols, screen), rotation in zip(images, rotations)
+                ]
+                rows.append((a, b, symbol, *found, residuals))
+    return rows
+
+
 def accepted_candidates(positions, symbols, rotations, delta, anchor=True):
     """Accepted candidates by the released program's own loops, one 2x2 solve a pair of rays."""
     symbols = np.asarray(symbols)

@@ -12,17 +12,6 @@ import numpy as np
 from rc_hpc.geometry.protocol import Protocol
 
 
-def kappa_of_angle(angle) -> np.ndarray:
-    """kappa of two view lines at an angle (degrees, taken acute): 1 / (sqrt(2) sin(angle / 2)).
-
-    Infinite for parallel lines.
-    """
-    angle = np.abs(np.asarray(angle, float)) % 180.0
-    acute = np.minimum(angle, 180.0 - angle)
-    with np.errstate(divide="ignore"):
-        return 1.0 / (np.sqrt(2.0) * np.sin(np.radians(acute) / 2.0))
-
-
 def separation_angles(protocol: Protocol) -> dict[tuple[int, ...], float]:
     """Acute angle between the view lines of every independent pair, degrees."""
     d = protocol.directions
@@ -48,12 +37,6 @@ def gain(protocol: Protocol, views) -> float:
     """
     smallest = np.linalg.svd(stacked_projection(protocol, views), compute_uv=False)[-1]
     return float(1.0 / smallest) if smallest > 1e-9 else np.inf
-
-
-def covariance(protocol: Protocol, views) -> np.ndarray:
-    """Covariance of the least-squares position per sigma^2 of a screen coordinate, (3, 3)."""
-    stacked = stacked_projection(protocol, views)
-    return np.linalg.inv(stacked.T @ stacked)
 
 
 def distribution(protocol: Protocol) -> dict[str, float]:
@@ -129,7 +112,8 @@ def probable_budget(
     separation : array_like
         Smallest same-species distance, Å.
     covariance : (3, 3) array_like
-        From `covariance` of the views that fix a position.
+        Of a position, per sigma^2 of a screen coordinate: `least_squares_inverse` of the views
+        that fix it.
     n_atoms : array_like
         Atoms of each crystal.
     failure : float

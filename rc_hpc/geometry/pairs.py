@@ -50,9 +50,9 @@ def pair_frames(protocol: Protocol) -> PairFrames:
 
 
 def pinholes_of(protocol: Protocol) -> Pinholes:
-    """Where the cameras of a protocol stand."""
-    assert protocol.centres is not None, "some cameras are pinholes"
-    return Pinholes(np.nan_to_num(protocol.centres), protocol.pinhole, protocol.focal)
+    """Where the cameras of a protocol stand, some of which are pinholes."""
+    centres = np.asarray(protocol.centres, dtype=np.float64)
+    return Pinholes(np.nan_to_num(centres), protocol.pinhole, protocol.focal)
 
 
 def subset_masks(subsets) -> np.ndarray:

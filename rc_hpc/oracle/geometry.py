@@ -47,7 +47,7 @@ from rc_hpc.kernels.records import (
 )
 from rc_hpc.kernels.steps import dominance_steps
 from rc_hpc.kernels.subsets import DOMINANCE, reconstruct_subsets
-from rc_hpc.oracle.reading import Enumeration, Reading, Reconstructions
+from rc_hpc.oracle.reading import Compared, Enumeration, Reading, Reconstructions
 
 #: Candidates up to which the phantom profile is followed beyond delta; above, its horizon
 #: is halved.
@@ -133,7 +133,6 @@ class GeometricOracle:
         images: ImagePoints,
         reach_min: float,
         reach_max: float,
-        truth: PointSet | None = None,
         tie: float = NUMERICAL_ZERO,
     ) -> Enumeration:
         """Enumerate all candidates of image points, wherever these come from.
@@ -146,8 +145,6 @@ class GeometricOracle:
             Finite; in the order of the cameras.
         reach_min, reach_max
             Gap that must be covered, and the one that is covered where memory allows, Å.
-        truth
-            True atoms by the same species, where they are known: they change no candidate.
         tie
             Scale at which ties are judged, Å: image points within it are one, and residuals
             that differ by less are equal. Points with errors need one of their errors' size.
@@ -161,12 +158,24 @@ class GeometricOracle:
         door = enumerate_pinhole_points if self.pinhole else enumerate_points
         enumerated, total, reach = door(images, self.by_atom, self.cameras, self.optics, limits)
         self._refuse_many(total, reach_min)
-        distance = None if truth is None else candidate_distances(enumerated.candidates, truth)
         points, candidates = enumerated
-        return Enumeration(points, candidates, images.species, reach, limits.tie, truth, distance)
+        return Enumeration(points, candidates, images.species, reach, limits.tie)
 
-    def enumerate_cell(self, positions, numbers, reach_min, reach_max) -> Enumeration:
-        """`project`, then `enumerate` with the truth.
+    def compare(self, found: Enumeration, truth: PointSet) -> Compared:
+        """Set candidates beside the true atoms, by the same species; changes none of them."""
+        distance = candidate_distances(found.candidates, truth)
+        return Compared(
+            found.points,
+            found.candidates,
+            found.species,
+            found.reach,
+            found.tie,
+            truth,
+            distance,
+        )
+
+    def enumerate_cell(self, positions, numbers, reach_min, reach_max) -> Compared:
+        """`project`, `enumerate` and `compare`.
 
         Parameters
         ----------
@@ -176,7 +185,7 @@ class GeometricOracle:
             See `enumerate`.
         """
         images, truth = self.project(positions, numbers)
-        return self.enumerate(images, reach_min, reach_max, truth)
+        return self.compare(self.enumerate(images, reach_min, reach_max), truth)
 
     def _limits(self, reach_min, reach_max, tie) -> Limits:
         return Limits(
@@ -232,13 +241,13 @@ class GeometricOracle:
             SAME_RECONSTRUCTION,
             Enumerated(found.points, found.candidates),
             self.cameras,
-            UNKNOWN if found.truth is None else found.truth,
+            found.truth if isinstance(found, Compared) else UNKNOWN,
             keep_all,
         )
         return Reconstructions(*reconstructed, found.species, self.by_atom)
 
-    def certify(self, found: Enumeration, delta) -> Certificates:
-        """Phantoms of every view subset at delta, and from which tolerance on; needs the truth."""
+    def certify(self, found: Compared, delta) -> Certificates:
+        """Phantoms of every view subset at delta, and from which tolerance on."""
         self._within_reach(found, delta)
         return certify(
             self.subsets.masks,
@@ -248,20 +257,6 @@ class GeometricOracle:
             SCALES,
             float(delta),
         )
-
-    def at_delta(self, found: Enumeration, delta, keep_all=False) -> Reading:
-        """`reconstruct` and `certify` on all subsets."""
-        made: Reconstructed = reconstruct_subsets(
-            self.subsets,
-            self._merging(found, delta),
-            SAME_RECONSTRUCTION,
-            Enumerated(found.points, found.candidates),
-            self.cameras,
-            found.truth,
-            keep_all,
-        )
-        certificates = self.certify(found, delta)
-        return Reading(*made, found.species, self.by_atom, *certificates, found)
 
     def run(self, positions, numbers, delta, delta_max=0.0, keep_all=False) -> Reading:
         """Read one cell on every view subset.
@@ -293,7 +288,7 @@ class GeometricOracle:
         points, candidates, total, reach = found
         self._refuse_many(total, delta)
         species, truth, distance = compared
-        enumeration = Enumeration(
+        enumeration = Compared(
             SortedPoints(*points),
             Candidates(*candidates),
             species,
@@ -317,7 +312,7 @@ class GeometricOracle:
 
     # ------------------------------------------------------------------ over all tolerances
 
-    def fixes_all(self, found: Enumeration) -> np.ndarray:
+    def fixes_all(self, found: Compared) -> np.ndarray:
         """Whether the rays of every atom meet in the atom, for some pair of each subset, (K,) bool.
 
         Those of an independent orthographic pair always do. The rays of two pinhole cameras do
@@ -325,7 +320,6 @@ class GeometricOracle:
         """
         from scipy.spatial import cKDTree
 
-        assert found.truth is not None and found.distance is not None, "the truth is known"
         candidates, atoms = found.candidates, found.truth.positions
         own = np.flatnonzero((candidates.gap <= CENSUS_ZERO) & (found.distance <= CENSUS_ZERO))
         atom = cKDTree(atoms).query(candidates.position[own])[1]
@@ -356,7 +350,7 @@ class GeometricOracle:
             found.tie,
         )
 
-    def profile(self, found: Enumeration, exact_gap=np.inf):
+    def profile(self, found: Compared, exact_gap=np.inf):
         """Tolerances at which each view subset has a phantom; see `delta_profile`.
 
         Parameters

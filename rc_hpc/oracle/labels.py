@@ -18,9 +18,9 @@ from rc_hpc.kernels.records import PointSet
 from rc_hpc.kernels.search import sort_in_space, worst_partner
 from rc_hpc.oracle.cell import PackedCell
 from rc_hpc.oracle.reading import Reconstructions
-from rc_hpc.symmetry.guard import NULL_RECORDER
 from rc_hpc.symmetry.labels import code_table, label, label_cell
 from rc_hpc.symmetry.point_groups import SCHOENFLIES, TOLERANCE, point_group
+from rc_hpc.symmetry.recorder import NULL_RECORDER, Recorder
 
 
 class Labeller(Protocol):
@@ -87,7 +87,7 @@ class SpaceGroupLabel:
 
     symprec: float = TAU
     angle_tolerance: float = ANGLE_TOLERANCE
-    recorder: object = NULL_RECORDER
+    recorder: Recorder = NULL_RECORDER
     packed: bool = False
 
     granularities: ClassVar[tuple[str, ...]] = (
@@ -241,11 +241,9 @@ class LabelTable:
         """
         counts = [np.count_nonzero(numbers == kind) for kind in species]
         starts = np.concatenate(([0], np.cumsum(counts)))
-        cell = (
-            PointSet(positions, positions[:0], starts[:0], starts)
-            if self.ordered
-            else sort_in_space(positions, starts)
-        )
+        cell = sort_in_space(positions, starts)
+        if self.ordered:  # compared as they come
+            cell = cell._replace(positions=positions)
         # Neighbouring tolerances give equal sets: the last ones are the likeliest.
         for other in range(len(self._cells) - 1, -1, -1):
             if self._same(cell, self._cells[other]):

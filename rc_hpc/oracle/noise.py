@@ -47,6 +47,7 @@ from rc_hpc.oracle.draws import counter_draws
 from rc_hpc.oracle.reading import Reconstructions
 from rc_hpc.symmetry.guard import NULL_RECORDER
 from rc_hpc.symmetry.labels import label_cell
+from rc_hpc.symmetry.recorder import Recorder
 from rc_hpc.symmetry.statistical import LEVEL, symmetrised
 
 #: Drawn atoms of one species beyond which a structure is refused: the matching takes their
@@ -136,7 +137,10 @@ class NoisyOracle:
     """
 
     def __init__(
-        self, protocol: Protocol, reading: NoiseReading = NoiseReading(), recorder=NULL_RECORDER
+        self,
+        protocol: Protocol,
+        reading: NoiseReading = NoiseReading(),
+        recorder: Recorder = NULL_RECORDER,
     ):
         self.protocol, self.reading, self.recorder = protocol, reading, recorder
         frames, cameras = pair_frames(protocol), cameras_of(protocol)
@@ -286,7 +290,7 @@ class NoisyOracle:
             spread_of(np.concatenate(misfits), sigma, len(self.views)),
         )
 
-    def _pair_points(self, images: ImagePoints, delta: float):
+    def _pair_points(self, images: ImagePoints, delta: float) -> tuple[np.ndarray, np.ndarray]:
         """Accepted and merged candidates of the estimator's pair."""
         limits = Limits(NUMERICAL_ZERO, delta, delta, MANY, MANY)
         enumerated, *_ = enumerate_points(images, self.by_atom, self.cameras, self.frames, limits)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Self
 
 import numpy as np
 
@@ -24,10 +25,6 @@ class Enumeration:
         Gap up to which all candidates are there, Å.
     tie : float
         Scale at which ties are judged, Å.
-    truth : PointSet or None
-        True atoms, where they are known.
-    distance : (C,) float64 or None
-        Distance of each candidate to the nearest true atom of its species, Å.
     """
 
     points: SortedPoints
@@ -35,18 +32,33 @@ class Enumeration:
     species: np.ndarray
     reach: float
     tie: float
-    truth: PointSet | None = None
-    distance: np.ndarray | None = None
 
-    def within(self, delta: float) -> Enumeration:
+    def within(self, delta: float) -> Self:
         """Without the candidates that no tolerance up to `delta` (Å) accepts."""
         near = np.flatnonzero(self.candidates.gap <= delta)
-        return replace(
-            self,
-            candidates=Candidates(*(array[near] for array in self.candidates)),
-            distance=None if self.distance is None else self.distance[near],
-            reach=min(delta, self.reach),
-        )
+        candidates = Candidates(*(array[near] for array in self.candidates))
+        return replace(self, candidates=candidates, reach=min(delta, self.reach))
+
+
+@dataclass(frozen=True)
+class Compared(Enumeration):
+    """Candidates beside the true atoms: all that a certificate needs.
+
+    Attributes
+    ----------
+    truth : PointSet
+        By the same species.
+    distance : (C,) float64
+        Of each candidate from the nearest true atom of its species, Å.
+    """
+
+    truth: PointSet
+    distance: np.ndarray
+
+    def within(self, delta: float) -> Self:
+        """See `Enumeration.within`."""
+        near = np.flatnonzero(self.candidates.gap <= delta)
+        return replace(super().within(delta), distance=self.distance[near])
 
 
 @dataclass(frozen=True)
@@ -97,4 +109,4 @@ class Reading(Reconstructions):
     phantom_delta: np.ndarray
     phantom_delta_exact: np.ndarray
     phantoms: np.ndarray
-    enumeration: Enumeration
+    enumeration: Compared

@@ -64,11 +64,6 @@ class ConventionalCell:
     volume_change: float
     distance_change: float
 
-    @property
-    def label_preserved(self) -> bool:
-        """Whether the space group survived standardisation (it need not, near a tolerance)."""
-        return self.label is not None and self.label.number == self.input_number
-
 
 @lru_cache(maxsize=1)
 def _analyzer_class():

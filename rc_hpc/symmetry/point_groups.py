@@ -28,6 +28,8 @@ SCHOENFLIES = (
 )
 #: Principal moments of inertia, over their half sum, that differ by less are equal.
 _EQUAL_MOMENTS = 0.01
+#: Down to where that is lowered: rounding makes moments differ by less.
+_LEAST = 1e-9
 
 
 def point_group(numbers, positions, tolerance: float = TOLERANCE) -> str | None:
@@ -46,6 +48,8 @@ def point_group(numbers, positions, tolerance: float = TOLERANCE) -> str | None:
     from pymatgen.symmetry.analyzer import PointGroupAnalyzer
 
     positions = np.asarray(positions, float)
+    if not np.isfinite(positions).all():
+        return None
     molecule = Molecule([int(number) for number in numbers], positions)
     straight = _off_line(positions) <= tolerance
     equal = _EQUAL_MOMENTS
@@ -55,7 +59,7 @@ def point_group(numbers, positions, tolerance: float = TOLERANCE) -> str | None:
         except Exception:  # noqa: BLE001 - third-party code on arbitrary points: any may come
             return None
         # It takes for linear whose smallest moment is small: HOI, whose hydrogen weighs little.
-        if straight or symbol not in LINEAR or equal < tolerance**2 * _EQUAL_MOMENTS:
+        if straight or symbol not in LINEAR or equal < _LEAST:
             return symbol
         equal /= 10
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from enum import IntFlag
 
 import numpy as np
@@ -13,15 +12,10 @@ from rc_hpc.symmetry.labels import label_cell
 
 
 class LabelFlag(IntFlag):
-    """What is doubtful about a label; stored as a bit field. Bits are never renumbered."""
+    """Why a structure is in quarantine; stored as a bit field. Bits are never renumbered."""
 
     unstable = 1  # not one space group over the production neighbourhood
     source_disagrees = 2  # the source claims another space group
-    cell_dependent = 4  # stored and conventional cell are labelled differently: no quarantine
-
-
-#: The flags that put a structure into quarantine.
-QUARANTINE_REASONS = LabelFlag.unstable | LabelFlag.source_disagrees
 
 
 def sweep(
@@ -69,12 +63,6 @@ def flipped(found: np.ndarray) -> bool:
     return len(set(map(int, found)) - {0}) > 1
 
 
-def robust_number(found: np.ndarray) -> int:
-    """The most common number of a sweep, of equals the first met; 0 where every setting failed."""
-    counts = Counter(int(number) for number in found if number)
-    return counts.most_common(1)[0][0] if counts else 0
-
-
 def quarantine(found: np.ndarray, source_space_group: int = 0) -> LabelFlag:
     """Reasons to quarantine a structure; `LabelFlag(0)` where there is none.
 
@@ -90,22 +78,4 @@ def quarantine(found: np.ndarray, source_space_group: int = 0) -> LabelFlag:
         flags |= LabelFlag.unstable
     if source_space_group and found[0] and source_space_group != found[0]:
         flags |= LabelFlag.source_disagrees
-    return flags
-
-
-def label_flags(
-    found: np.ndarray, source_space_group: int = 0, conventional_number: int | None = None
-) -> LabelFlag:
-    """All flags of a label: the reasons of `quarantine` and `LabelFlag.cell_dependent`.
-
-    Parameters
-    ----------
-    found, source_space_group
-        As in `quarantine`.
-    conventional_number
-        Number of the conventional cell at the canonical setting (0: it failed); None: not known.
-    """
-    flags = quarantine(found, source_space_group)
-    if conventional_number is not None and conventional_number != found[0]:
-        flags |= LabelFlag.cell_dependent
     return flags

@@ -73,7 +73,7 @@ def test_profile_is_presence_at_random_deltas(protocol, cell, seed):
     by_acceptance, exact = oracle.profile(found), oracle.profile(found, CENSUS_ZERO)
     rng = np.random.default_rng(seed)
     deltas = rng.uniform(1e-6, REACH, 20)
-    points = [oracle.at_delta(found, delta) for delta in deltas]
+    points = [oracle.certify(found, delta) for delta in deltas]
     for k, subset in enumerate(subsets):
         brute = brute_intervals(positions, numbers, protocol, subset)
         for profile, (lower, upper), counts in zip(
@@ -121,23 +121,20 @@ def test_a_narrowed_enumeration_gives_the_same_and_refuses_more():
         oracle = GeometricOracle(FROZEN, parse_subsets("all", FROZEN.views), merge=merge)
         found = oracle.enumerate_cell(positions, numbers, 0.5, 0.5)
         for delta in (0.02, 0.2):
-            whole, narrow = (
-                oracle.at_delta(found, delta),
-                oracle.at_delta(found.within(delta), delta),
-            )
-            direct = oracle.run(positions, numbers, delta)
-            for name in (
-                "n_recovered",
-                "n_phantoms",
-                "n_exact",
-                "reconstruction",
-                "point_error",
-                "atom_error",
+            narrow, direct = found.within(delta), oracle.run(positions, numbers, delta)
+            for step, names in (
+                (oracle.certify, ("n_phantoms", "n_exact")),
+                (
+                    oracle.reconstruct,
+                    ("n_recovered", "reconstruction", "point_error", "atom_error"),
+                ),
             ):
-                np.testing.assert_array_equal(getattr(narrow, name), getattr(whole, name))
-                np.testing.assert_array_equal(getattr(direct, name), getattr(whole, name))
-    with pytest.raises(ValueError, match="up to 0.02"):
-        oracle.at_delta(found.within(0.02), 0.03)
+                for one in (step(found, delta), step(narrow, delta)):
+                    for name in names:
+                        np.testing.assert_array_equal(getattr(direct, name), getattr(one, name))
+    for step in (oracle.certify, oracle.reconstruct):
+        with pytest.raises(ValueError, match="up to 0.02"):
+            step(found.within(0.02), 0.03)
 
 
 @pytest.mark.slow

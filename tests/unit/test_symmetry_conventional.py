@@ -63,7 +63,7 @@ def test_equals_pymatgen_bit_for_bit(name):
     assert np.array_equal(cell.positions, expected.cart_coords)
     assert np.array_equal(cell.frac, expected.frac_coords)
     assert cell.numbers.tolist() == list(expected.atomic_numbers)
-    assert cell.label_preserved
+    assert cell.label.number == cell.input_number
     assert cell.volume_change == pytest.approx(0, abs=1e-3)
     assert cell.distance_change == pytest.approx(0, abs=1e-3)
 

@@ -56,7 +56,7 @@ def check_against_record(cif, record):
 
     conventional = conventional_cell(*cell)
     assert len(conventional.numbers) == record["conventional_n_atoms"]
-    assert conventional.label_preserved and conventional.input_number == label.number
+    assert conventional.label.number == conventional.input_number == label.number
     expected = SpacegroupAnalyzer(structure, CELL_SYMPREC).get_conventional_standard_structure()
     assert np.array_equal(conventional.lattice, expected.lattice.matrix)
     assert np.array_equal(conventional.positions, expected.cart_coords)

@@ -106,7 +106,6 @@ class CensusOracle:
     def _phantoms(self, reading: Reading) -> dict[str, np.ndarray]:
         """Columns of the `phantoms` table without `structure`."""
         found, far = reading.enumeration, reading.phantoms
-        assert found.distance is not None, "the truth is known"
         candidates = found.candidates
         views = self.geometry.cameras.pairs[candidates.pair[far]]
         return {

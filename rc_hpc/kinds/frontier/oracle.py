@@ -17,7 +17,7 @@ from rc_hpc.kinds.frontier.options import FrontierOptions
 from rc_hpc.oracle.cell import PackedCell, drawn
 from rc_hpc.oracle.geometry import GeometricOracle
 from rc_hpc.oracle.labels import Labeller, LabelTable, SpaceGroupLabel, correct_columns
-from rc_hpc.oracle.reading import Enumeration
+from rc_hpc.oracle.reading import Compared
 from rc_hpc.symmetry.recorder import NULL_RECORDER, Recorder
 
 #: The gap that rays of each kind of the delta profile may have, Å.
@@ -85,7 +85,7 @@ class FrontierOracle:
         n_recovered, point_error = np.empty(points, np.int64), np.empty(points)
         by_labeller = (len(self.oracles), n_deltas, len(self.labellers), n_subsets)
         labels, status = np.empty(by_labeller, np.int64), np.empty(by_labeller, np.int64)
-        first: Enumeration | None = None
+        every: list[Compared] = []
         for by_atom in (False, True):
             readings = [r for r, oracle in enumerate(self.oracles) if oracle.by_atom == by_atom]
             if not readings:
@@ -93,7 +93,7 @@ class FrontierOracle:
             found = self.oracles[readings[0]].enumerate_cell(
                 positions, numbers, options.deltas[-1], options.delta_max
             )
-            first = first or found
+            every.append(found)
             table = LabelTable(lattice, self.labellers, by_atom)
             known = None
             if self.tiling == (1, 1, 1) and not by_atom:
@@ -121,9 +121,8 @@ class FrontierOracle:
                         )
                         labels[r, d][:, where] = label[:, None]
                         status[r, d][:, where] = outcome[:, None]
-        labeller = self.labellers[0]
+        first, labeller = every[0], self.labellers[0]
         truth = labeller.truth(cell, options.truth)
-        assert first is not None, "there is at least one reading"
         profile, smallest, certified = self._profile(first)
         fields = {
             "structures/delta_max": first.reach,
@@ -140,7 +139,7 @@ class FrontierOracle:
         }
         return fields, {"profile": profile}
 
-    def _profile(self, found: Enumeration) -> tuple[dict[str, Any], list[np.ndarray], np.ndarray]:
+    def _profile(self, found: Compared) -> tuple[dict[str, Any], list[np.ndarray], np.ndarray]:
         """Rows of the profile table, each subset's smallest phantom delta by kind, and where
         (D, K) none is accepted.
         """
