@@ -4,7 +4,6 @@ Help, config file, what they print and write.
 """
 
 import json
-import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -14,7 +13,6 @@ import numpy as np
 import pytest
 from census_cases import call, column, content, needs_mpi, run, small_crystals, write_json
 
-import rc_hpc
 from rc_hpc.core.errors import Exit, Status
 from rc_hpc.parallel.launch import child_environment
 
@@ -380,27 +378,30 @@ def test_a_reader_that_leaves_is_no_error(ready):
     assert done.stdout.strip() == "0" and "Traceback" not in done.stderr
 
 
-def test_kernels_are_compiled_into_the_keyed_folder_only(tmp_path):
-    program = tmp_path / "program"
-    package = Path(rc_hpc.__file__).parent
-    shutil.copytree(package, program / "rc_hpc", ignore=shutil.ignore_patterns("__pycache__"))
-    environment = child_environment() | {
-        "PYTHONPATH": str(program),
-        "NUMBA_CACHE_DIR": str(tmp_path / "cache"),
-    }
-    command = [sys.executable, "-m", "rc_hpc.census", "synthetic:1", "-o", str(tmp_path / "c.h5")]
-    told = []
-    for _ in range(2):
-        end = subprocess.run(
-            [*command, "--overwrite"],
-            env=environment,
-            cwd=tmp_path,
-            capture_output=True,
-            text=True,
-            check=True,
-        )
-        told.append("compiling the kernels" in end.stderr)
-    assert told == [True, False]
-    assert not list(program.rglob("*.nbi"))
+LOOK = """
+import os, sys
+class Look:
+    def find_spec(self, name, path=None, target=None):
+        if name == "numba" or name.startswith("rc_hpc.kernels."):
+            print("LOOK", name, os.environ.get("NUMBA_CACHE_DIR"))
+sys.meta_path.insert(0, Look())
+from rc_hpc.census import main
+main(["synthetic:1", "--dry-run"])
+"""
+
+
+def test_kernels_know_their_cache_before_they_are_imported(tmp_path):
+    environment = child_environment() | {"NUMBA_CACHE_DIR": str(tmp_path / "cache")}
+    end = subprocess.run(
+        [sys.executable, "-c", LOOK],
+        env=environment,
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    looks = [line.split() for line in end.stdout.splitlines() if line.startswith("LOOK")]
+    assert {name for _, name, _ in looks} > {"numba", "rc_hpc.kernels.search"}
     (keyed,) = (tmp_path / "cache").iterdir()
-    assert keyed.name.startswith("numba-") and list(keyed.rglob("*.nbi"))
+    compiled = {folder for _, name, folder in looks if name != "rc_hpc.kernels.records"}
+    assert compiled == {str(keyed)} and keyed.name.startswith("numba-")

@@ -1,5 +1,6 @@
 """Folder of the compiled kernels."""
 
+import hashlib
 import logging
 import os
 import subprocess
@@ -184,3 +185,15 @@ def test_serial_warm_up_is_one_call():
     calls = []
     cache.warm_once_per_node(SerialComm(), lambda: calls.append(1))
     assert calls == [1]
+
+
+def test_compiling_is_told_until_kernels_of_this_copy_are_there(tmp_path, caplog):
+    mine = hashlib.sha1(str(Path(cache.__file__).parents[1] / "kernels").encode()).hexdigest()
+    for name in (f"kernels_{'0' * 40}", f"kernels_{mine}"):
+        (tmp_path / name).mkdir()
+        cache.tell_of_compiling(tmp_path)
+        assert len(caplog.records) == 1 and "compiling the kernels" in caplog.text
+        caplog.clear()
+        (tmp_path / name / "merge.nbi").write_bytes(b"")
+    cache.tell_of_compiling(tmp_path)
+    assert not caplog.records
