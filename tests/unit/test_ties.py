@@ -20,9 +20,7 @@ CUBE = 3.0 * np.eye(3)
 
 def copper(separation=np.inf, stored=221, conventional=221):
     """One atom in a cube."""
-    return PackedCell(
-        "x", CUBE, np.zeros((1, 3)), np.array([29]), stored, conventional, separation
-    )
+    return PackedCell("x", CUBE, np.zeros((1, 3)), np.array([29]), stored, conventional, separation)
 
 
 def test_residuals_tie_within_a_billionth_of_an_angstrom():
@@ -56,7 +54,7 @@ def test_certificates_want_atoms_more_than_two_deltas_apart(separation, certifie
 @pytest.mark.parametrize("truth, right", [("stored", False), ("conventional", True)])
 def test_the_true_label_is_that_of_the_cell_that_is_named(truth, right):
     assert SpaceGroupLabel().truth(copper(stored=1), truth) == {"stored": 1}.get(truth, 221)
-    oracle = CensusOracle(FROZEN, options_of(CensusOptions, "full", truth=truth))
+    oracle = CensusOracle(FROZEN, options_of(CensusOptions, subsets="full", truth=truth))
     fields, _ = oracle.run(copper(stored=1))
     assert fields["cells/correct_space_group"].tolist() == [right]
 
