@@ -15,19 +15,21 @@ from rc_hpc.parallel.launch import child_environment
 
 PACKAGE = Path(rc_hpc.__file__).parent
 CONSTANTS = "core/constants.py"
+FEW = ("--subsets", "full", "-q")
 
 
 @pytest.fixture(scope="module")
 def crystals(tmp_path_factory):
     folder = tmp_path_factory.mktemp("versions")
-    write_json(folder / "crystals.json", small_crystals(6))
+    write_json(folder / "crystals.json", small_crystals(4))
     run(PACKAGE.parent, "pack", folder / "crystals.json", "-o", folder / "packed.h5", "-q")
     return folder / "packed.h5"
 
 
 def run(tree, command, *arguments):
     """One command of a tree of the program."""
-    environment = child_environment() | {"PYTHONPATH": str(tree)}
+    # Each copy would compile kernels of its own.
+    environment = child_environment() | {"PYTHONPATH": str(tree), "NUMBA_DISABLE_JIT": "1"}
     return subprocess.run(
         [sys.executable, "-m", f"rc_hpc.{command}", *map(str, arguments)],
         env=environment,
@@ -54,7 +56,7 @@ def shards(crystals, folder, other):
     """The first of two shards by this program, the second by another."""
     trees = (PACKAGE.parent, other)
     return [
-        run(tree, "census", crystals, "-o", folder / "c.h5", "--shard", f"{i}/2", "-q")
+        run(tree, "census", crystals, "-o", folder / "c.h5", "--shard", f"{i}/2", *FEW)
         for i, tree in enumerate(trees)
     ]
 
@@ -88,7 +90,7 @@ def test_a_constant_does_not_join_unless_accepted(crystals, tmp_path):
     assert (first.returncode, second.returncode) == (Exit.CLEAN, Exit.FATAL)
     assert f"{CONSTANTS} of rc_hpc differ" in second.stderr
     old = second.stderr.split("--accept-code ")[1].split()[0]
-    arguments = (crystals, "-o", tmp_path / "c.h5", "--shard", "1/2", "-q", "--accept-code")
+    arguments = (crystals, "-o", tmp_path / "c.h5", "--shard", "1/2", *FEW, "--accept-code")
     assert run(tree, "census", *arguments, "0" * 16).returncode == Exit.FATAL
     assert run(tree, "census", *arguments, old).returncode == Exit.CLEAN
     assert run(PACKAGE.parent, "census", "merge", tmp_path / "c.h5").returncode == Exit.CLEAN
@@ -97,7 +99,7 @@ def test_a_constant_does_not_join_unless_accepted(crystals, tmp_path):
 
 
 def test_a_finished_result_is_of_its_code(crystals, tmp_path):
-    arguments = (crystals, "-o", tmp_path / "c.h5", "-q")
+    arguments = (crystals, "-o", tmp_path / "c.h5", *FEW)
     assert run(PACKAGE.parent, "census", *arguments).returncode == Exit.CLEAN
     tree = version(tmp_path, CONSTANTS, "CENSUS_ZERO = 1e-6", "CENSUS_ZERO = 2e-6")
     again = run(tree, "census", *arguments, "--resume")
