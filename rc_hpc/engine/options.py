@@ -216,6 +216,9 @@ def check_names(run: RunOptions, source: SourceOptions) -> None:
     UsageError
     """
     packed: Path | None = getattr(source, "packed", None)
+    for option, path in {"-o": run.output, "--packed": packed, "--state": run.state}.items():
+        if path is not None and not path.name:
+            raise UsageError(f"{option} {path} is a folder: name a file")
     if packed is None and isinstance(source, PackedSourceOptions) and not source.packed_file:
         packed = run.output.with_name(f"{run.output.stem}.packed.h5")
     written = {"-o": run.output, "--packed": packed, "--state": run.state}
@@ -225,8 +228,6 @@ def check_names(run: RunOptions, source: SourceOptions) -> None:
     for option, path in written.items():
         if path is None:
             continue
-        if not path.name:
-            raise UsageError(f"{option} {path} is a folder: name a file")
         if os.path.realpath(path) in taken:
             also = taken[os.path.realpath(path)]
             raise UsageError(f"{option} {path} is {also} too: name another file")

@@ -188,6 +188,7 @@ def test_infinity_and_nothing_are_read_back(tmp_path):
 @pytest.mark.parametrize(
     ("argv", "message"),
     [
+        ("p.cif -o .", "-o . is a folder"),
         ("p.cif -o p.cif", "-o p.cif is p.cif too"),
         ("p.cif -o c.h5 --packed c.h5", "--packed c.h5 is the file of -o too"),
         ("p.cif -o c.h5 --state c.h5", "--state c.h5 is the file of -o too"),
