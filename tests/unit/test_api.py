@@ -75,6 +75,7 @@ def test_the_readme_runs(capsys):
     assert capsys.readouterr().out.startswith("Al, Fm-3m (225), cubic: ")
 
 
+@pytest.mark.long
 def test_every_kind_of_structure_gives_the_same(tmp_path):
     atoms = AseAtomsAdaptor.get_atoms(SALT)
     SALT.to(filename=tmp_path / "salt.cif")
@@ -176,6 +177,7 @@ def test_rows_that_share_an_id(files):
         assert twins[entry["material_id"]].formula == own["formula"].iloc[0]
 
 
+@pytest.mark.long
 def test_ids_come_from_mappings_files_and_places(tmp_path):
     bulk("Al").write(tmp_path / "al.cif")
     bulk("Si").write(tmp_path / "si.cif")
@@ -349,6 +351,7 @@ def test_how_they_look(many):
     pd.testing.assert_frame_equal(again.subsets, one.subsets)
 
 
+@pytest.mark.long
 def test_pictures_are_those_of_the_command(files, tmp_path):
     output = tmp_path / "renders.h5"
     options = "--convention C5 --size 64 -q"

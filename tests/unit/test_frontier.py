@@ -55,6 +55,7 @@ def crystals():
     return [*found, replace(found[1], id="off", positions=where)]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("tiling", [(1, 1, 1), (2, 1, 1)])
 def test_every_point_is_the_census_there(crystals, tiling):
     protocol = load_protocol("frozen", tiling)

@@ -25,6 +25,8 @@ from rc_hpc.images.reference import AseRenderer
 from rc_hpc.images.ties import reaches, tied_pairs
 from rc_hpc.images.view import project
 
+pytestmark = pytest.mark.long
+
 TWELVE = prototypes(12)
 
 
@@ -146,7 +148,6 @@ def test_noise_in_the_positions_changes_no_picture(cell):
         np.testing.assert_array_equal(*pictures)
 
 
-@pytest.mark.long
 @pytest.mark.parametrize("number", range(0, len(TWELVE), 3))
 def test_disc_centres_have_the_colour_of_what_lies_on_top(number):
     _, *cell = TWELVE[number]
@@ -173,7 +174,6 @@ def pictures_of(cell, size=64, **style):
     return Drawing(FROZEN, Style(size, **style)).draw("x", crystal_scene(*cell))
 
 
-@pytest.mark.long
 def test_wide_structures_are_left_to_ase(monkeypatch):
     pictures = pictures_of(rock_salt(), compare=True)
     assert {picture.renderer for picture in pictures} == {Renderer.fast}
@@ -183,7 +183,6 @@ def test_wide_structures_are_left_to_ase(monkeypatch):
     assert all(picture.pixels_not_ase == 0 for picture in pictures)
 
 
-@pytest.mark.long
 def test_geometry_holds_where_ase_rescales():
     lattice, numbers, positions = (
         np.diag([520.0, 3, 3]),
@@ -207,7 +206,6 @@ def test_geometry_holds_where_ase_rescales():
         )
 
 
-@pytest.mark.long
 def test_comparison_counts_the_pixels():
     ase = AseRenderer()
     for picture in pictures_of(rock_salt(), 128, compare=True):

@@ -89,6 +89,7 @@ def test_hidden_centres_by_brute_force(data, n):
         np.testing.assert_array_equal(found[k], [one[k][0] for one in wanted])
 
 
+@pytest.mark.long
 @given(cell=cells(max_atoms=6), protocol=st.sampled_from([FROZEN, OFF_AXIS]), data=st.data())
 @settings(max_examples=60, deadline=None)
 def test_every_reading_is_the_twins(cell, protocol, data):

@@ -128,6 +128,7 @@ def check(cell, protocol, delta, enumeration, merge):
         assert (found.reconstruction[k] == 0) == cases.same_cells(made, (numbers, positions), 1e-8)
 
 
+@pytest.mark.long
 @few
 @given(
     cases.cells(7), PROTOCOLS, DELTA, st.sampled_from(ENUMERATIONS), st.sampled_from(MERGE_RULES)
@@ -256,6 +257,7 @@ def turned(protocol, rotation):
     )
 
 
+@pytest.mark.long
 @few
 @given(cases.cells(), PROTOCOLS, DELTA, st.tuples(*[st.floats(-3, 3)] * 3))
 def test_rigid_motion_of_cameras_and_cell(cell, protocol, delta, shift):

@@ -62,6 +62,7 @@ def test_union_closes_holes_of_rounding_only():
     assert low.tolist() == [0.1, 0.5] and high.tolist() == [0.3, 0.6]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("protocol", [FROZEN, OFF_AXIS, FACING], ids=lambda p: p.name)
 @SLOWLY
 @given(cells(max_atoms=7), st.integers(0, 2**32 - 1))

@@ -324,6 +324,7 @@ for task in ("parts", "merge"):
 """
 
 
+@pytest.mark.long
 def test_a_really_full_disk(tmp_path):
     """HDF5 itself would keep the file open here and crash at exit."""
     small = tmp_path / "small"
