@@ -32,6 +32,20 @@ def from_ray(camera, position, point):
     )
 
 
+def through_a_camera(positions, cameras, pairs):
+    """Whether a ray of a pair's one camera passes through the other's centre.
+
+    Rays meet in that centre then, neither in front of it nor behind.
+    """
+    both = [*pairs, *((b, a) for a, b in pairs)]
+    return any(
+        np.linalg.norm(np.cross(ray(cameras[a], position)[1], cameras[b][1] - position)) < 1e-6
+        for a, b in both
+        if cameras[b][1] is not None
+        for position in positions
+    )
+
+
 def candidates(positions, symbols, cameras, pairs, reach):
     """Candidates of each pair, as a double loop over the atoms meets them, species as listed.
 
