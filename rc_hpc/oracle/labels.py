@@ -22,6 +22,9 @@ from rc_hpc.symmetry.labels import code_table, label, label_cell
 from rc_hpc.symmetry.point_groups import SCHOENFLIES, TOLERANCE, point_group
 from rc_hpc.symmetry.recorder import NULL_RECORDER, Recorder
 
+#: Codes of a point set and how they came about, (T,) int64 each, by T labellers.
+Labels = tuple[np.ndarray, np.ndarray]
+
 
 class Labeller(Protocol):
     """What names a set of atoms.
@@ -208,14 +211,14 @@ class LabelTable:
 
     def __init__(self, lattice, labellers, ordered: bool):
         self.lattice, self.labellers, self.ordered = lattice, labellers, ordered
-        self._cells: list[PointSet] = []
-        self._labels: list[tuple[np.ndarray, np.ndarray]] = []
-        self._true: tuple[np.ndarray, np.ndarray] | None = None
+        # By their species' ranges: sets of other ranges are never equal.
+        self._sets: dict[bytes, list[tuple[PointSet | np.ndarray, Labels]]] = {}
+        self._true: Labels | None = None
 
     def __len__(self) -> int:
-        return len(self._cells)
+        return sum(map(len, self._sets.values()))
 
-    def true(self, made: Reconstructions, known=None) -> tuple[np.ndarray, np.ndarray]:
+    def true(self, made: Reconstructions, known=None) -> Labels:
         """Labels of the true cell, which is cell 0 of every reconstruction of the structure.
 
         Parameters
@@ -227,7 +230,7 @@ class LabelTable:
             self._true = self.labels(made.species, *made.cells[0], known)
         return self._true
 
-    def labels(self, species, numbers, positions, known=None) -> tuple[np.ndarray, np.ndarray]:
+    def labels(self, species, numbers, positions, known=None) -> Labels:
         """Codes and outcomes by every labeller, (T,) int64 each.
 
         Parameters
@@ -241,13 +244,12 @@ class LabelTable:
         """
         counts = [np.count_nonzero(numbers == kind) for kind in species]
         starts = np.concatenate(([0], np.cumsum(counts)))
-        cell = sort_in_space(positions, starts)
-        if self.ordered:  # compared as they come
-            cell = cell._replace(positions=positions)
+        points = positions if self.ordered else sort_in_space(positions, starts)
+        rivals = self._sets.setdefault(starts.tobytes(), [])
         # Neighbouring tolerances give equal sets: the last ones are the likeliest.
-        for other in range(len(self._cells) - 1, -1, -1):
-            if self._same(cell, self._cells[other]):
-                return self._labels[other]
+        for other, labels in reversed(rivals):
+            if self._same(points, other):
+                return labels
         labelled = [
             (code, LabelStatus.labelled)
             if code
@@ -256,14 +258,12 @@ class LabelTable:
                 self.labellers, known or [0] * len(self.labellers), strict=True
             )
         ]
-        self._cells.append(cell)
-        self._labels.append(tuple(np.array(labelled, np.int64).T))
-        return self._labels[-1]
+        labels = tuple(np.array(labelled, np.int64).T)
+        rivals.append((points, labels))
+        return labels
 
-    def _same(self, a: PointSet, b: PointSet) -> bool:
-        if not np.array_equal(a.starts, b.starts):
-            return False
+    def _same(self, a, b) -> bool:
         if self.ordered:
-            away = np.square(a.positions - b.positions).sum(axis=1)
+            away = np.square(a - b).sum(axis=1)
             return bool((away <= SAME_RECONSTRUCTION**2).all())
         return worst_partner(a, b, SAME_RECONSTRUCTION) < np.inf

@@ -155,10 +155,13 @@ class OcclusionOracle:
         #: Of each subset: its views, its independent pairs in order, and whether its first two
         #: cameras are one.
         self.subsets = []
+        #: Whether each pair belongs to each subset, (K, P).
+        self.inside = np.zeros((len(options.subsets), len(self.cameras.pairs)), dtype=bool)
         pairs = [tuple(pair) for pair in self.cameras.pairs.tolist()]
-        for subset in options.subsets:
+        for k, subset in enumerate(options.subsets):
             own = [p for p, pair in enumerate(pairs) if set(pair) <= set(subset)]
             self.subsets.append((np.array(subset), own, tuple(subset[:2]) in pairs))
+            self.inside[k, own] = True
 
     def run(self, cell: PackedCell) -> tuple[dict[str, Any], dict[str, Any]]:
         """Read and label one structure.
@@ -251,7 +254,8 @@ class OcclusionOracle:
                         verification, found, images, visible, drawn, ~dropped[c]
                     )
                 for k, (subset, pairs, anchored) in enumerate(self.subsets):
-                    accepted = _accepted(verification, found, passes[verification], subset, pairs)
+                    inside = self.inside[k]
+                    accepted = _accepted(verification, found, passes[verification], subset, inside)
                     if enumeration == "anchor":
                         accepted = _first_that_sees(
                             accepted, found.candidates.pair, pairs if anchored else []
@@ -342,16 +346,16 @@ def _accepted(
     found: Enumeration,
     forgiven: np.ndarray,
     subset: np.ndarray,
-    pairs: Sequence[int],
+    inside: np.ndarray,
 ) -> np.ndarray:
-    """Candidates of a subset that its views accept, ascending."""
+    """Candidates of the pairs `inside` (P,) a subset that its views accept, ascending."""
     shows = found.candidates.nearest[:, subset] >= 0
     needed = shown_needed(verification)
     if needed is None:
         passed = (shows | forgiven[:, subset]).all(axis=1)
     else:
         passed = shows.sum(axis=1) >= min(needed, len(subset))
-    return np.flatnonzero(passed & np.isin(found.candidates.pair, pairs))
+    return np.flatnonzero(passed & inside[found.candidates.pair])
 
 
 def _first_that_sees(accepted: np.ndarray, pair: np.ndarray, pairs: Sequence[int]) -> np.ndarray:
