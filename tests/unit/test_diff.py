@@ -15,6 +15,8 @@ from rc_hpc.engine.diff import compare, text
 from rc_hpc.engine.diff_options import DiffOptions
 from rc_hpc.store.content import datasets
 
+pytestmark = pytest.mark.long
+
 LABEL = h5py.enum_dtype({"labelled": 0, "no_atoms": 1, "failed": 2, "not_done": 3}, basetype="u1")
 
 

@@ -18,6 +18,8 @@ from rc_hpc.parallel.launch import child_environment
 from rc_hpc.store.content import datasets
 from rc_hpc.store.layout import read_rows
 
+pytestmark = pytest.mark.long
+
 SUBSETS = ["a+b", "a+c", "b+c", "a+b+c"]
 
 
@@ -186,7 +188,6 @@ def test_without_xarray_the_cure_is_told(monkeypatch):
         importlib.import_module("rc_hpc.engine.tree")
 
 
-@pytest.mark.long
 def test_opening_starts_nothing(files):
     code = (
         "import os, sys; from rc_hpc.engine.tree import open_tree; before = os.listdir('.')\n"
