@@ -11,6 +11,8 @@ from vlm_stub import Stub, chat, error
 
 from rc_hpc.answers.file import read_answers
 
+pytestmark = pytest.mark.long
+
 NESTED = "[" * 200_000 + "]" * 200_000
 ECHO = f"Bearer {KEY}"
 GOOD = json.dumps(chat("ANSWER: cubic"))

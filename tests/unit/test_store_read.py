@@ -21,6 +21,8 @@ from rc_hpc.store.content import content_hash, input_hash
 from rc_hpc.store.merge import merge
 from rc_hpc.store.reader import open_ours, read_table
 
+pytestmark = pytest.mark.long
+
 N = 30
 
 

@@ -9,6 +9,8 @@ from rc_hpc.core.errors import UsageError
 from rc_hpc.structures.sources import iter_items
 from rc_hpc.structures.synthetic import MIN_DISTANCE, _operations, random_cell, random_crystal
 
+pytestmark = pytest.mark.long
+
 
 def shortest(lattice, frac):
     """Smallest distance over two cells around, atom pairs and self-images alike, Å."""
