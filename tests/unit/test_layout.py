@@ -17,6 +17,7 @@ FLOORS = (
     ("geometry", "structures", "symmetry", "stats"),
     ("oracle", "images", "store", "parallel"),
     ("answers", "report"),
+    ("benchmark",),
     ("kinds",),
     ("engine",),
     ("ladder", "vlm", "training"),

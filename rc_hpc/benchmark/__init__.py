@@ -1,0 +1,1 @@
+"""MV-CrystalBench: four-option questions on pictures of crystals, built, checked and scored."""
