@@ -179,3 +179,27 @@ class Question:
     def stratum(self) -> str:
         """Its name among `STRATA`."""
         return f"{self.qtype}_{self.difficulty}" if self.qtype == "Q2" else self.qtype
+
+    @property
+    def cluster(self) -> str:
+        """Base structure (the first of a pair): questions of one are no independent ones."""
+        base = self.meta.get("base_structure") or self.structure
+        return str(base[0] if isinstance(base, list) else base)
+
+    @property
+    def text_applicable(self) -> bool:
+        """Whether a text can ask it."""
+        return bool(self.meta.get("text_applicable", self.text_repr))
+
+    @property
+    def depth_trap(self) -> bool | None:
+        """Whether the first view shows the wrong order of the two distances; None but in Q3."""
+        trap = self.meta.get("depth_trap")
+        return None if trap is None or self.qtype != "Q3" else bool(trap)
+
+    @property
+    def groups(self) -> tuple[tuple[str, ...], ...]:
+        """Paths of the pictures of each structure that is shown: two groups in Q5."""
+        paths = tuple(self.image_paths)
+        half = len(paths) // 2
+        return (paths[:half], paths[half:]) if self.qtype == "Q5" else (paths,)
