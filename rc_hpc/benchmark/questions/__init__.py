@@ -1,0 +1,1 @@
+"""Questions on displayed scenes: drawn under quotas, answered twice, checked."""
