@@ -53,6 +53,25 @@ class BaseStructure:
 
 
 @dataclass(frozen=True)
+class Variant:
+    """A base structure with one thing changed.
+
+    Attributes
+    ----------
+    mutation
+        ``exchange``, ``deletion`` or ``stretch``. (A polymorph is another base structure.)
+    detail
+        What was changed, unique within the base structure and the mutation: ``Cl-Na``.
+    cell
+        The changed cell, under the name of the base structure.
+    """
+
+    mutation: str
+    detail: str
+    cell: BaseStructure
+
+
+@dataclass(frozen=True)
 class Camera:
     """A direction from which a scene is drawn, orthographically.
 
@@ -115,6 +134,12 @@ class DisplayedScene:
     mutation
         What was done to the base structure: ``""``, ``exchange``, ``deletion``, ``stretch``,
         ``polymorph``.
+    detail
+        Which one of them, as `Variant.detail`.
+    px_per_angstrom
+        Scale of all its pictures.
+    elements
+        Atomic numbers of the base structure, ascending: what the colours depend on.
     """
 
     id: str
@@ -133,6 +158,9 @@ class DisplayedScene:
     marks: Mapping[str, int] = field(default_factory=dict)
     label_edges: bool = False
     mutation: str = ""
+    detail: str = ""
+    px_per_angstrom: float = 0.0
+    elements: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""Scenes that differ from displayed ones in what is marked, or in how much a picture spans."""
+"""Scenes that differ from displayed ones in what is marked, or in their scale."""
 
 from __future__ import annotations
 
@@ -7,8 +7,6 @@ import json
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import NamedTuple
-
-import numpy as np
 
 from rc_hpc.benchmark.records import DisplayedScene
 
@@ -41,26 +39,15 @@ def marked(scene: DisplayedScene, marks: Mapping[str, int]) -> DisplayedScene:
     return replace(scene, marks=marks, id=derived_id(scene, marks))
 
 
-def span_of(scene: DisplayedScene) -> float:
-    """Half the width of what all pictures of a scene have room for, Å.
-
-    From the middle of the cell's and atoms' box to the farthest of them, so that no camera
-    leaves anything out.
-    """
-    corners = np.indices((2, 2, 2)).reshape(3, -1).T @ scene.lattice
-    points = np.concatenate([scene.positions, corners])
-    middle = (points.min(axis=0) + points.max(axis=0)) / 2
-    return float(np.linalg.norm(points - middle, axis=1).max())
-
-
-def paired(
-    first: DisplayedScene, second: DisplayedScene
-) -> tuple[DisplayedScene, DisplayedScene]:
-    """Both scenes with one span, that of the wider; both keep their ids where they are one."""
-    if first.id == second.id:
-        return first, second
-    span = round(max(one.span or span_of(one) for one in (first, second)), 6)
-    made = [replace(one, span=span, id=derived_id(one, "span", span)) for one in (first, second)]
+def paired(first: DisplayedScene, second: DisplayedScene) -> tuple[DisplayedScene, DisplayedScene]:
+    """Both scenes at one scale, that of the wider; each keeps its id where it has that scale."""
+    scale = min(first.px_per_angstrom, second.px_per_angstrom)
+    made = [
+        one
+        if one.px_per_angstrom == scale
+        else replace(one, px_per_angstrom=scale, id=derived_id(one, "scale", scale))
+        for one in (first, second)
+    ]
     return made[0], made[1]
 
 

@@ -36,8 +36,6 @@ class QuestionOptions(Options):
     ----------
     questions
         In all, a multiple of `UNIT`; strata have the shares of `QUOTAS`.
-    seed
-        Of every choice.
     per_structure, per_difficulty
         Questions of one type, and of one difficulty of Q2, of a base structure at most.
     mini
@@ -74,7 +72,6 @@ class QuestionOptions(Options):
         check=_total,
         caption="{} questions",
     )
-    seed: int = opt(20261021, "seed of every choice", metavar="N", caption="seed {}")
     per_structure: int = opt(
         4, "questions of one type of a base structure at most", metavar="N", check=at_least(1)
     )

@@ -15,6 +15,7 @@ from rc_hpc.core.errors import RcError
 CENTRE = "*"
 #: Decimals of lengths, Å, and of fractional coordinates.
 LENGTHS, COORDINATES = 6, 6
+ANGLES = ("alpha", "beta", "gamma")
 _STRUCTURE = "Structure {}"
 _VECTORS = "Lattice vectors (Å):"
 _ATOMS = "Displayed atoms (element, unwrapped fractional coordinates):"
@@ -70,12 +71,14 @@ def describe(scene: DisplayedScene) -> str:
     sides, angles = cell_parameters(scene.lattice)
     lines = [
         "Lattice: "
-        + ", ".join(f"{name} = {side:.{LENGTHS}f} Å" for name, side in zip("abc", sides))
+        + ", ".join(
+            f"{name} = {side:.{LENGTHS}f} Å" for name, side in zip("abc", sides, strict=True)
+        )
         + ", "
-        + ", ".join(f"{n} = {a:.4f}°" for n, a in zip(("alpha", "beta", "gamma"), angles)),
+        + ", ".join(f"{n} = {a:.4f}°" for n, a in zip(ANGLES, angles, strict=True)),
         _VECTORS,
     ]
-    for name, vector in zip("abc", scene.lattice):
+    for name, vector in zip("abc", scene.lattice, strict=True):
         lines.append(f"{name} = ({', '.join(_fixed(x, LENGTHS) for x in vector)})")
     fractional = scene.positions @ np.linalg.inv(scene.lattice)
     shown = [[_fixed(x, COORDINATES) for x in row] for row in fractional]
@@ -118,7 +121,9 @@ def described(text: str) -> list[Described]:
         atoms = [m for line in lines if (m := _ATOM.fullmatch(line.strip()))]
         if set(vectors) != set("abc") or not atoms:
             raise RcError(f"no lattice vectors and displayed atoms in the text {part[:60]!r}")
-        marks = {mark: k for k, atom in enumerate(atoms) for mark in re.findall(r"\[(.)\]", atom[5])}
+        marks = {
+            mark: k for k, atom in enumerate(atoms) for mark in re.findall(r"\[(.)\]", atom[5])
+        }
         found.append(
             Described(
                 np.array([vectors[name] for name in "abc"]),

@@ -8,7 +8,8 @@ from itertools import combinations, islice
 
 import numpy as np
 
-from rc_hpc.benchmark.records import BaseStructure
+from rc_hpc.benchmark.questions.texts import symbol_of
+from rc_hpc.benchmark.records import BaseStructure, Variant
 from rc_hpc.symmetry.orbits import orbits
 
 #: Of each kind, of one structure, at most.
@@ -21,10 +22,10 @@ SYMPREC = 0.01
 SAME_LENGTH = 1e-3
 
 
-def variants(base: BaseStructure, stretch: float = 0.08) -> list[tuple[str, BaseStructure]]:
-    """Names of mutations and the structures that they make of one.
+def variants(base: BaseStructure, stretch: float = 0.08) -> list[Variant]:
+    """What is made of one structure.
 
-    A structure made keeps the name, system and space group of the one it was made of; at most
+    A changed cell keeps the name, system and space group of the one it was made of; at most
     `MOST` of each mutation. Exchanges that leave the crystal as it is are left out.
 
     Parameters
@@ -33,9 +34,9 @@ def variants(base: BaseStructure, stretch: float = 0.08) -> list[tuple[str, Base
         By how much one axis grows, relative.
     """
     return [
-        *(("exchange", one) for one in _first(_exchanged(base))),
-        *(("deletion", one) for one in _first(_without_one(base))),
-        *(("stretch", one) for one in _first(_stretched(base, stretch))),
+        *islice(_exchanged(base), MOST),
+        *islice(_without_one(base), MOST),
+        *islice(_stretched(base, stretch), MOST),
     ]
 
 
@@ -48,33 +49,25 @@ def same_crystal(first: BaseStructure, second: BaseStructure) -> bool:
     from pymatgen.analysis.structure_matcher import StructureMatcher
     from pymatgen.core import Structure
 
-    matcher = StructureMatcher(
-        ltol=0.02, stol=0.05, angle_tol=1, primitive_cell=False, scale=False
-    )
+    matcher = StructureMatcher(ltol=0.02, stol=0.05, angle_tol=1, primitive_cell=False, scale=False)
     made = [Structure(one.lattice, one.numbers, one.fractional) for one in (first, second)]
     return bool(matcher.fit(*made))
 
 
-def _first(structures: Iterator[BaseStructure]) -> list[BaseStructure]:
-    return list(islice(structures, MOST))
-
-
-def _exchanged(base: BaseStructure) -> Iterator[BaseStructure]:
+def _exchanged(base: BaseStructure) -> Iterator[Variant]:
     """Sites of two elements, with their bonds, change places."""
     for one, other in combinations(sorted(set(base.numbers.tolist())), 2):
         swap = {one: other, other: one}
         made = replace(
             base,
             numbers=np.array([swap.get(n, n) for n in base.numbers.tolist()], base.numbers.dtype),
-            pairs=tuple(
-                sorted(tuple(sorted(swap.get(n, n) for n in pair)) for pair in base.pairs)
-            ),
+            pairs=tuple(sorted(tuple(sorted(swap.get(n, n) for n in pair)) for pair in base.pairs)),
         )
         if not same_crystal(base, made):
-            yield made
+            yield Variant("exchange", f"{symbol_of(one)}-{symbol_of(other)}", made)
 
 
-def _without_one(base: BaseStructure) -> Iterator[BaseStructure]:
+def _without_one(base: BaseStructure) -> Iterator[Variant]:
     """The first atom of an orbit is not there, in no cell."""
     if len(base.numbers) < LEAST_FOR_DELETION:
         return
@@ -85,14 +78,15 @@ def _without_one(base: BaseStructure) -> Iterator[BaseStructure]:
         left = base.numbers[kept]
         bonded = {n for pair in base.pairs for n in pair}
         if bonded <= set(left.tolist()):
-            yield replace(base, numbers=left, fractional=base.fractional[kept])
+            made = replace(base, numbers=left, fractional=base.fractional[kept])
+            yield Variant("deletion", f"{symbol_of(int(base.numbers[atom]))} {atom + 1}", made)
 
 
-def _stretched(base: BaseStructure, stretch: float) -> Iterator[BaseStructure]:
+def _stretched(base: BaseStructure, stretch: float) -> Iterator[Variant]:
     """One axis grows; of axes of one length, the first."""
     sides = np.linalg.norm(base.lattice, axis=1)
     for axis in range(3):
         if not np.any(np.abs(sides[:axis] / sides[axis] - 1) < SAME_LENGTH):
             lattice = base.lattice.copy()
             lattice[axis] *= 1 + stretch
-            yield replace(base, lattice=lattice)
+            yield Variant("stretch", "abc"[axis], replace(base, lattice=lattice))
