@@ -15,6 +15,9 @@ EXAMPLES = """\
                                                     tables/reference.csv, tables/subsets.csv, ...
   python -m rc_hpc.tables census.h5 --format parquet --output tables
   python -m rc_hpc.tables frontier.h5               the same of a sweep
+  python -m rc_hpc.tables census.h5 --table failures
+                                                    which structures fail, on which cameras, and why
+  python -m rc_hpc.tables census.h5 --table structures --format csv -o lists
 """
 NOTE = """\
 

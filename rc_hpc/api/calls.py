@@ -10,13 +10,13 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from rc_hpc.api.frames import Computed
 from rc_hpc.api.inputs import StructureLike, StructuresLike, many_items, one_item, packed_file
 from rc_hpc.api.keywords import options_of, takes
 from rc_hpc.api.results import CENSUS, Ceiling, Ceilings, ceiling_of
 from rc_hpc.core.errors import Status, StructureError, UsageError
 from rc_hpc.core.lazy import resolve
 from rc_hpc.geometry.protocol import Protocol
+from rc_hpc.kinds.census.computed import Computed
 from rc_hpc.kinds.census.options import CensusOptions
 from rc_hpc.kinds.renders.options import RenderOptions
 from rc_hpc.parallel.cache import prepare_numba_cache, tell_of_compiling
@@ -25,8 +25,8 @@ if TYPE_CHECKING:
     from PIL.Image import Image
     from xarray import DataTree
 
-    from rc_hpc.engine.memory import Rows
     from rc_hpc.kinds.packed.options import PackOptions
+    from rc_hpc.store.batch import Rows
     from rc_hpc.structures.record import Item
 
 #: A protocol as functions take it: its name or TOML file, itself, or its record in a file.

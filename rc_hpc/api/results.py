@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from rc_hpc.api.frames import Computed
 from rc_hpc.api.inputs import NAMELESS
-from rc_hpc.api.views import draw_views
 from rc_hpc.core.errors import Status, StructureError, UsageError
 from rc_hpc.core.lazy import resolve
+from rc_hpc.kinds.census.computed import Computed
 from rc_hpc.kinds.census.options import CensusOptions
+from rc_hpc.kinds.census.picture import draw_views
 from rc_hpc.kinds.registry import KINDS
 from rc_hpc.symmetry.labels import Label
 

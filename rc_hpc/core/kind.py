@@ -8,6 +8,12 @@ from typing import Any
 
 from rc_hpc.core.lazy import resolve
 
+#: Lists of structures that every kind of file has, each with a line.
+LIST_LINES = {
+    "structures": "a row each structure: labels, status, what of it is right and why not",
+    "failures": "of these the refused, and those that some reading gets wrong; the worst first",
+}
+
 
 @dataclass(frozen=True)
 class Kind:
@@ -61,6 +67,9 @@ class Kind:
         Their names, each with a line.
     summary
         Names of the tables that end a run.
+    rows
+        ``rows(path)``: what the file says of each structure, for the lists of them; see
+        `rc_hpc.kinds.common.lists`.
     page, show
         The kind's part of a report page, and of the picture of one structure.
     code
@@ -90,6 +99,7 @@ class Kind:
     summary: tuple[str, ...] = ()
     figures: str = ""
     figure_lines: Mapping[str, str] = field(default_factory=dict)
+    rows: str = ""
     page: str = ""
     show: str = ""
     code: tuple[str, ...] = ()

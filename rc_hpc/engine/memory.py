@@ -7,11 +7,9 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
-
-import numpy as np
 
 from rc_hpc.core.kind import Kind
 from rc_hpc.core.text import storable
@@ -22,34 +20,9 @@ from rc_hpc.kinds.packed.options import PackOptions
 from rc_hpc.kinds.packed.reader import PackedReader
 from rc_hpc.kinds.packed.schema import PACKED, STRUCTURES
 from rc_hpc.kinds.packed.work import dims
-from rc_hpc.store.batch import Batch, Children, empty_batch
+from rc_hpc.store.batch import Batch, Rows, empty_batch
 from rc_hpc.store.duplicates import Twin, resolve_duplicates
 from rc_hpc.structures.record import Item
-
-
-@dataclass(frozen=True)
-class Rows:
-    """Structures in memory, one row each.
-
-    Attributes
-    ----------
-    batch
-        Columns by their path in the file.
-    children
-        Child tables by name, their rows in the order of the structures.
-    """
-
-    batch: Batch
-    children: Children
-
-    def __len__(self) -> int:
-        return len(self.batch["structures/id"])
-
-    def child(self, table: str, row: int) -> Batch:
-        """The rows of a child table that belong to one structure."""
-        columns = self.children[table]
-        first, last = np.searchsorted(columns["structure"], (row, row + 1))
-        return {name: values[first:last] for name, values in columns.items()}
 
 
 def pack(items: Iterable[Item], options: PackOptions) -> Rows:

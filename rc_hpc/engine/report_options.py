@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from rc_hpc.core.errors import UsageError
+from rc_hpc.core.kind import LIST_LINES
 from rc_hpc.core.options import Options, opt
 from rc_hpc.kinds.registry import KINDS
 from rc_hpc.report.tables import ENDINGS
@@ -29,6 +30,7 @@ class TableOptions(Options):
         "only this one",
         choices=(
             *dict.fromkeys(name for kind in KINDS.values() for name in kind.table_lines),
+            *LIST_LINES,
             "all",
         ),
         metavar="NAME",
@@ -86,4 +88,7 @@ def lists(field: str, what: str) -> str:
         if lines:
             title = f"{what} of a {kind.name} file (python -m rc_hpc.{kind.command}):"
             texts.append("\n".join([title, *lines]))
+    if field == "table_lines":
+        lines = [f"  {name:<15} {line}" for name, line in LIST_LINES.items()]
+        texts.append("\n".join(["lists of every kind of file, by name only:", *lines]))
     return "\n\n".join(texts)

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 from rc_hpc.core.errors import UsageError
-from rc_hpc.core.kind import Kind
+from rc_hpc.core.kind import LIST_LINES, Kind
 from rc_hpc.engine.published import conditions_of
 from rc_hpc.kinds.common.counting import Counts
+from rc_hpc.kinds.common.lists import lists_of
 from rc_hpc.kinds.registry import KINDS, PACKED
 from rc_hpc.report import recorded
 from rc_hpc.report.plot import Drawn, Origin, draw
@@ -49,12 +51,26 @@ def tables_of(path: Path, names: Sequence[str] = (), short: bool = False):
         if name not in kind.table_lines:
             raise UsageError(
                 f"--table {name}: {path} is a {kind.name} file, whose tables are "
-                f"{', '.join(kind.table_lines)}"
+                f"{', '.join((*kind.table_lines, *LIST_LINES))}"
             )
     counts: Counts = kind.load("counts")(path)
     wanted = names or (kind.summary if short else tuple(kind.table_lines))
     tables: list[Table] = kind.load("tables")(counts, wanted)
     return counts, tables
+
+
+def lists_in(path: Path, names: Sequence[str]) -> tuple[dict[str, Any], list[Table]]:
+    """Root attributes and lists of structures of a file of any kind.
+
+    Parameters
+    ----------
+    names
+        Of `rc_hpc.core.kind.LIST_LINES`.
+    """
+    kind = kind_of(path)
+    with open_ours(path) as h5:
+        attrs = dict(h5.attrs)
+    return attrs, lists_of(path, kind, names)
 
 
 def summary(path: str | Path) -> str:

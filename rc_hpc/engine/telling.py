@@ -7,7 +7,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from rc_hpc.core.errors import Exit
-from rc_hpc.engine.results import tables_of
+from rc_hpc.core.kind import LIST_LINES
+from rc_hpc.engine.results import lists_in, tables_of
 from rc_hpc.report.tables import show, write, write_bytes
 
 
@@ -15,14 +16,18 @@ def tell_tables(
     path: Path, names: Sequence[str], style: str, folder: Path | None, quiet: bool
 ) -> int:
     """Print tables of a file, or write one file a table; returns the exit code."""
-    counts, tables = tables_of(path, names)
+    if names and set(names) <= set(LIST_LINES):
+        attrs, tables = lists_in(path, names)
+    else:
+        counts, tables = tables_of(path, names)
+        attrs = counts.attrs
     if folder is None:
         show(tables, style)
         return Exit.CLEAN
     source = {
         "census": path.name,
-        "content_hash": str(counts.attrs["content_hash"]),
-        "options": counts.options,
+        "content_hash": str(attrs["content_hash"]),
+        "options": json.loads(attrs["options"]),
     }
     for table in tables:
         written = write(table, folder, style, source)

@@ -8,7 +8,9 @@ from __future__ import annotations
 import io
 import json
 import math
+import shutil
 import sys
+import textwrap
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -43,8 +45,14 @@ class Table:
     frame: pd.DataFrame
 
 
-def render(table: Table, style: str) -> str:
-    """The table as text in one of the formats but `parquet`, without a final newline."""
+def render(table: Table, style: str, width: int | None = None) -> str:
+    """The table as text in one of the formats but `parquet`, without a final newline.
+
+    Parameters
+    ----------
+    width
+        Of a terminal into which texts are wrapped, characters; None: as wide as they are.
+    """
     if style == "csv":
         return table.frame.to_csv(index=False).rstrip("\n")
     from tabulate import tabulate
@@ -58,28 +66,61 @@ def render(table: Table, style: str) -> str:
     if len(table.frame):  # tabulate does not take these for a table without rows
         layout["colalign"] = ["right" if number else "left" for number in numeric]
         if style == "terminal":
-            layout["maxcolwidths"] = [None if number else _WRAP for number in numeric]
-            layout["maxheadercolwidths"] = [_WRAP_TITLE if number else None for number in numeric]
+            layout["maxcolwidths"] = _widths(cells, numeric, width)
+            layout["maxheadercolwidths"] = [
+                _WRAP_TITLE if column is None else column for column in layout["maxcolwidths"]
+            ]
     rows = list(zip(*cells.values(), strict=True))
     body = tabulate(
         rows, headers=list(cells), tablefmt=_STYLES[style], disable_numparse=True, **layout
     )
     if style == "latex":
         return f"% {table.caption}\n{body}"
-    return f"{table.caption}\n\n{body}"
+    caption = textwrap.fill(table.caption, width) if width else table.caption
+    return f"{caption}\n\n{body}"
+
+
+def _widths(
+    cells: dict[str, list[str]], numeric: list[bool], width: int | None
+) -> list[int | None]:
+    """Widths at which the columns are wrapped.
+
+    To fit a terminal the widest texts give way, between words.
+    """
+    columns = [[title, *column] for title, column in cells.items()]
+    texts = [place for place, number in enumerate(numeric) if not number]
+    taken = [max(map(len, column)) for column in columns]
+    for place, column in enumerate(columns):
+        if place in texts:
+            taken[place] = min(taken[place], _WRAP)
+        else:
+            taken[place] = max(*map(len, column[1:]), min(len(column[0]), _WRAP_TITLE))
+    if width is not None:
+        room = width - 2 * (len(taken) - 1)
+        words = [
+            max(len(word) for text in column for word in [*text.split(), ""]) for column in columns
+        ]
+        while sum(taken) > room:
+            wide = [place for place in texts if taken[place] > words[place]]
+            if not wide:
+                break
+            taken[max(wide, key=lambda place: taken[place])] -= 1
+    return [None if number else taken[place] for place, number in enumerate(numeric)]
 
 
 def show(found: list[Table], style: str) -> None:
     """Print tables, an empty line between them.
 
-    Captions of CSV go to stderr, out of the way of programs.
+    Captions of CSV go to stderr, out of the way of programs. On a terminal texts are wrapped to
+    its width; in a file or a pipe they are as wide as they are.
     """
+    width = shutil.get_terminal_size().columns if sys.stdout.isatty() else None
     for number, table in enumerate(found):
         if number:
             print()
         if style == "csv":
             print(table.caption, file=sys.stderr)
-        print(render(table, style))
+        print(render(table, style, width))
     sys.stdout.flush()
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from dataclasses import dataclass
 from enum import EnumType
 
 import numpy as np
@@ -20,6 +21,31 @@ Children = dict[str, Batch]
 
 # HDF5 text ends at a NUL; lone surrogates (undecodable file names) have no UTF-8.
 _NOT_STORABLE = re.compile("[\x00\ud800-\udfff]")
+
+
+@dataclass(frozen=True)
+class Rows:
+    """Structures in memory, one row each.
+
+    Attributes
+    ----------
+    batch
+        Columns by their path in the file.
+    children
+        Child tables by name, their rows in the order of the structures.
+    """
+
+    batch: Batch
+    children: Children
+
+    def __len__(self) -> int:
+        return len(self.batch["structures/id"])
+
+    def child(self, table: str, row: int) -> Batch:
+        """The rows of a child table that belong to one structure."""
+        columns = self.children[table]
+        first, last = np.searchsorted(columns["structure"], (row, row + 1))
+        return {name: values[first:last] for name, values in columns.items()}
 
 
 def storable(text: str) -> str:

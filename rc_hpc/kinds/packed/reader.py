@@ -1,4 +1,4 @@
-"""The packed structures, by ranges of rows."""
+"""Rows of a file by ranges, and the packed structures as cells."""
 
 from __future__ import annotations
 
@@ -14,18 +14,25 @@ from rc_hpc.oracle.cell import PackedCell
 from rc_hpc.store import layout
 from rc_hpc.store.batch import Batch, Children
 from rc_hpc.store.reader import dataset_of, open_ours
+from rc_hpc.store.schema import Schema
 
 
-class PackedReader:
-    """Rows of a packed file, any range at a time.
+class RowReader:
+    """Rows of a file with a row for each structure, any range at a time.
 
     Use as a context manager. `len` is the number of rows.
+
+    Parameters
+    ----------
+    path
+    schema
+        Its columns; the file must be of this kind.
     """
 
-    def __init__(self, path: str | Path):
+    def __init__(self, path: str | Path, schema: Schema):
         self.path = Path(path)
-        self._h5 = open_ours(path, "packed")
-        self._schema = PACKED
+        self._h5 = open_ours(path, schema.kind)
+        self._schema = schema
         self._offsets: dict[str, np.ndarray] = {}
         #: Root attributes.
         self.attrs = dict(self._h5.attrs)
@@ -51,20 +58,6 @@ class PackedReader:
     def read(self, name: str, start: int = 0, stop: int | None = None) -> np.ndarray:
         """Rows `start` to `stop` of one dataset."""
         return layout.read_rows(dataset_of(self._h5, self.path, name), slice(start, stop))
-
-    def cell(self, row: int) -> PackedCell:
-        """One structure as the oracle takes it."""
-        batch, children = self.rows(int(row), int(row) + 1, ("atoms",))
-        return packed_cell(batch, 0, children["atoms"])
-
-    def cells(self, rows: Iterable[int]) -> Iterator[PackedCell]:
-        """Many structures as the oracle takes them, in this order; the file is read once."""
-        batch, children = self.rows(0, len(self), ("atoms",))
-        offsets = self.offsets("atoms")
-        for row in rows:
-            its = slice(offsets[row], offsets[row + 1])
-            atoms = {name: column[its] for name, column in children["atoms"].items()}
-            yield packed_cell(batch, row, atoms)
 
     def offsets(self, table: str) -> np.ndarray:
         """First child row of every main row, (n + 1,) int64.
@@ -100,6 +93,27 @@ class PackedReader:
             }
             children[table]["structure"] -= start
         return batch, children
+
+
+class PackedReader(RowReader):
+    """Rows of a packed file, also as the oracle takes them."""
+
+    def __init__(self, path: str | Path):
+        super().__init__(path, PACKED)
+
+    def cell(self, row: int) -> PackedCell:
+        """One structure as the oracle takes it."""
+        batch, children = self.rows(int(row), int(row) + 1, ("atoms",))
+        return packed_cell(batch, 0, children["atoms"])
+
+    def cells(self, rows: Iterable[int]) -> Iterator[PackedCell]:
+        """Many structures as the oracle takes them, in this order; the file is read once."""
+        batch, children = self.rows(0, len(self), ("atoms",))
+        offsets = self.offsets("atoms")
+        for row in rows:
+            its = slice(offsets[row], offsets[row + 1])
+            atoms = {name: column[its] for name, column in children["atoms"].items()}
+            yield packed_cell(batch, row, atoms)
 
 
 def packed_cell(batch: Batch, row: int, atoms: Batch) -> PackedCell:

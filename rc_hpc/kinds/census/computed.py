@@ -23,7 +23,7 @@ from rc_hpc.symmetry.labels import BRAVAIS_LATTICES, POINT_GROUPS, Label, label
 if TYPE_CHECKING:
     import pandas as pd
 
-    from rc_hpc.engine.memory import Rows
+    from rc_hpc.store.batch import Rows
 
 #: Names by stored code of the columns that hold such codes.
 _VOCABULARIES = {

@@ -1,0 +1,82 @@
+"""What a census says of each structure, in words: right or wrong, on which cameras, and why."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from rc_hpc.core.errors import Status
+from rc_hpc.core.vocabulary import LabelStatus
+from rc_hpc.kinds.census.options import CensusOptions
+from rc_hpc.kinds.common.counting import STATIC, subsets_of
+from rc_hpc.kinds.common.lists import Details, options_in
+from rc_hpc.kinds.common.subsets import Subsets
+from rc_hpc.store.reader import read_table
+
+_CELLS = ("correct_crystal_system", "n_phantoms", "phantom_delta", "certified", "label_status")
+#: Subsets and pairs that are named; of more the number is told.
+_NAMED = 4
+
+
+def rows(path: Path) -> Details:
+    """Columns of the lists of structures."""
+    options = CensusOptions.from_dict(options_in(path))
+    wanted = [f"cells/{name}" for name in _CELLS]
+    read = read_table(path, [*STATIC, *wanted, "structures/status", "structures/min_same_species"])
+    subsets = subsets_of({name: read[name] for name in STATIC})
+    cells = {name: read[f"cells/{name}"] for name in _CELLS}
+    done = read["structures/status"] == Status.ok
+    labelled = cells["label_status"] != LabelStatus.not_done
+    wrong = labelled & ~cells["correct_crystal_system"] & done[:, None]
+    columns: dict[str, list[Any]] = {}
+    if subsets.full is not None:
+        full = subsets.full
+        columns["right"] = _told(done, np.where(wrong[:, full], "no", "yes"))
+        columns["certified"] = _told(done, np.where(cells["certified"][:, full], "yes", "no"))
+        limit = np.minimum(cells["phantom_delta"][:, full], read["structures/min_same_species"] / 2)
+        columns["certified_below_angstrom"] = _told(done, limit)
+    columns["wrong_subsets"] = _told(done, [_names(row, subsets) for row in wrong])
+    pairs = subsets.sizes == 2
+    if pairs.any():
+        phantoms = np.where(pairs, cells["n_phantoms"], 0)
+        columns["phantom_pairs"] = _told(done, [_counts(row, subsets) for row in phantoms])
+        nearest = np.where(pairs, cells["phantom_delta"], np.inf).min(axis=1)
+        columns["phantoms_from_angstrom"] = _told(done, nearest)
+    fails = "of which some view subset reads another crystal system"
+    told = (
+        "right and certified: on all cameras; certified below the smaller of the smallest delta "
+        "with a phantom and half the smallest distance of one species; wrong subsets: how many "
+        "read another crystal system; phantom pairs: phantoms by acceptance at delta on the pairs "
+        f"of cameras, and the smallest delta with one (inf: none up to the horizon) "
+        f"({options.caption()})"
+    )
+    everything = wrong.sum(axis=1)
+    if subsets.full is not None:
+        everything = everything + wrong[:, subsets.full] * wrong.shape[1]
+    return Details(columns, everything.astype(np.int64), fails, told)
+
+
+def _told(done: np.ndarray, values: Any) -> list[Any]:
+    """Values of the structures that have results."""
+    return [value if one else None for one, value in zip(done.tolist(), list(values), strict=True)]
+
+
+def _names(wrong: np.ndarray, subsets: Subsets) -> str:
+    """The wrong subsets by name, the smallest last to be left out."""
+    which = np.flatnonzero(wrong)
+    if not len(which):
+        return ""
+    order = which[np.argsort(-subsets.sizes[which], kind="stable")]
+    names = ", ".join(subsets.names[one] for one in order[:_NAMED])
+    more = ", ..." if len(which) > _NAMED else ""
+    return f"{len(which)} of {len(wrong)}: {names}{more}"
+
+
+def _counts(phantoms: np.ndarray, subsets: Subsets) -> str:
+    """Pairs with phantoms, most first."""
+    which = np.flatnonzero(phantoms)
+    order = which[np.argsort(-phantoms[which], kind="stable")]
+    told = [f"{subsets.names[one]} {phantoms[one]}" for one in order[:_NAMED]]
+    return ", ".join(told) + (", ..." if len(which) > _NAMED else "")

@@ -1,0 +1,129 @@
+"""Lists of structures by name, of every kind of file: which of mine, and why."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from rc_hpc.core.errors import Status
+from rc_hpc.core.kind import Kind
+from rc_hpc.core.vocabulary import System
+from rc_hpc.report.tables import Table
+from rc_hpc.store.batch import Batch
+from rc_hpc.store.reader import open_ours, read_table
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+#: Causes of a quarantine by their bits.
+CAUSES = ("label depends on the tolerance", "source claims another space group")
+_COLUMNS = ("id", "formula", "n_atoms", "crystal_system", "space_group", "status")
+_AFTER = ("quarantine", "message")
+_NEEDED = (*_COLUMNS, *_AFTER, "sweep", "source_space_group")
+
+
+@dataclass(frozen=True)
+class Details:
+    """What a kind adds to the rows of its lists.
+
+    Attributes
+    ----------
+    columns
+        By name, a value each row of the file; None where a row has no result.
+    wrong : (n,) int64
+        How much of a structure is wrong; 0 is nothing. The failures are sorted by it.
+    fails
+        What makes a structure a failure beside a status other than ok, in words.
+    told
+        What the columns mean and under which conditions they hold, for the caption.
+    """
+
+    columns: Mapping[str, Sequence[Any]]
+    wrong: np.ndarray
+    fails: str
+    told: str
+
+
+def lists_of(path: Path, kind: Kind, names: Sequence[str]) -> list[Table]:
+    """The lists of these names (of `rc_hpc.core.kind.LIST_LINES`).
+
+    Raises
+    ------
+    RcError
+        Not a file of this kind, or one that lacks a column.
+    """
+    import pandas as pd
+
+    rows = kind.load("rows")
+    details = rows(path) if rows else None
+    frame = _basic(path)
+    refused = (frame["status"] != Status.ok.name).to_numpy()
+    wrong = refused.astype(np.int64) * np.iinfo(np.int64).max
+    fails, told = "that were refused", ""
+    if details:
+        for name, values in details.columns.items():
+            dtype = "Float64" if name.endswith("_angstrom") else object
+            place = len(frame.columns) - len(_AFTER)
+            frame.insert(place, name, pd.Series(values, dtype=dtype))
+        wrong = np.where(refused, wrong, details.wrong)
+        fails, told = f"{fails} or {details.fails}", f"; {details.told}"
+    tables = []
+    for name in names:
+        if name == "failures":
+            order = np.argsort(-wrong, kind="stable")
+            its = frame.iloc[order[: int((wrong > 0).sum())]].reset_index(drop=True)
+            what = f"The {len(its)} of {len(frame)} structures {fails}, the worst first"
+        else:
+            its, what = frame, f"All {len(frame)} structures"
+        tables.append(Table(name, f"{what}{told}.", its))
+    return tables
+
+
+def _basic(path: Path) -> pd.DataFrame:
+    """What every file says of each structure."""
+    import pandas as pd
+
+    read = read_table(path, [f"structures/{name}" for name in _NEEDED])
+    batch = {name: read[f"structures/{name}"] for name in _NEEDED}
+    statuses = [Status(code).name for code in batch["status"].tolist()]
+    systems = [System(code).name for code in batch["crystal_system"].tolist()]
+    known = batch["space_group"] > 0
+    columns = {name: batch[name] for name in ("id", "formula")}
+    columns["n_atoms"] = pd.array(batch["n_atoms"], "Int64")
+    columns["crystal_system"] = np.where(known, systems, "")
+    columns["space_group"] = pd.array(batch["space_group"], "Int64")
+    columns["status"] = np.array(statuses, object)
+    columns["quarantine"] = np.array(_causes(path, batch), object)
+    columns["message"] = batch["message"]
+    frame = pd.DataFrame(columns)
+    for name, lacking in (("n_atoms", batch["n_atoms"] == 0), ("space_group", ~known)):
+        frame.loc[lacking, name] = pd.NA
+    return frame
+
+
+def _causes(path: Path, batch: Batch) -> list[str]:
+    """Why each structure is quarantined, in words; empty where it is not."""
+    causes = []
+    for bits, sweep, claimed in zip(
+        batch["quarantine"].tolist(), batch["sweep"], batch["source_space_group"], strict=True
+    ):
+        its = [CAUSES[bit] for bit in range(len(CAUSES)) if bits >> bit & 1]
+        if bits & 1:
+            groups = ", ".join(str(number) for number in dict.fromkeys(sweep.tolist()) if number)
+            its[0] += f" ({groups})"
+        if bits & 2:
+            its[-1] += f" ({claimed})"
+        causes.append("; ".join(its))
+    return causes
+
+
+def options_in(path: Path) -> dict[str, Any]:
+    """The options that a file records."""
+    with open_ours(path) as h5:
+        options: dict[str, Any] = json.loads(h5.attrs["options"])
+    return options
