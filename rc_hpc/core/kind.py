@@ -36,23 +36,32 @@ class Kind:
         Name of its file by default.
     description, examples
         Of the command's help; the line where there is no description.
+    source
+        Where rows are not packed structures: a class that derives from
+        `rc_hpc.core.options.Options`, says what is read, has its path as `source` (a tuple of
+        str), and as ``open()`` what gives a `rc_hpc.kinds.common.source.Source`.
+    rows
+        What a row is, in the plural.
     options
-        A class that derives from `rc_hpc.core.options.Options`, with `pack` and `quarantine`.
+        A class that derives from `rc_hpc.core.options.Options`; of packed structures with `pack`
+        and `quarantine`.
     schema
         Columns: a `rc_hpc.store.schema.Schema`.
     dims, statics
         Functions of the options: lengths of the dimensions that the schema leaves open, and the
         datasets that belong to no structure.
     plan
-        ``plan(packed, options)``: what must be settled once, with the packed file, before the
-        work; gives the options as they are recorded, and what is shared with `oracle` and `costs`.
+        ``plan(packed, options)``: what must be settled once, with the packed file (or the source
+        of the kind, open), before the work; gives the options as they are recorded, and what is
+        shared with `oracle` and `costs`.
     oracle
         ``oracle(options, given)`` gives the function that takes a
-        `rc_hpc.oracle.cell.PackedCell` and returns its columns and child tables; for `given` see
-        `rc_hpc.kinds.common.given`. That of packed files takes a structure as it was read.
+        `rc_hpc.oracle.cell.PackedCell`, or an item of the kind's source, and returns its columns
+        and child tables; for `given` see `rc_hpc.kinds.common.given`. That of packed files takes
+        a structure as it was read.
     costs
         ``costs(options, shared, rows)``: predicted time of each structure, ms, from columns of
-        the packed file.
+        the packed file, or of the source's known ones.
     facts
         ``facts(options)``: what ``--dry-run`` tells, and seconds for a structure.
     warm
@@ -82,6 +91,8 @@ class Kind:
     line: str
     output: str
     schema: str
+    source: str = ""
+    rows: str = "structures"
     options: str = ""
     description: str = ""
     examples: str = ""

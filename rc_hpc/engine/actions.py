@@ -84,11 +84,11 @@ def _status(command: str, options: ActionOptions) -> int:
     progress = status(output)
     total = "" if progress.total is None else f" of {progress.total}"
     where = "in the finished file" if progress.finished else f"done, in {progress.parts} parts"
-    print(f"{progress.where}: {progress.rows}{total} structures {where}")
+    print(f"{progress.where}: {progress.rows}{total} {progress.noun} {where}")
     for name, count in progress.by_status.items():
         print(f"  {name}: {count}")
     for part in progress.unusable:
-        print(f"  unusable part: {part} (its structures are done again on --resume)")
+        print(f"  unusable part: {part} (its {progress.noun} are done again on --resume)")
     if progress.rejected:
         print(f"  parts set aside earlier: {progress.rejected}")
     if not progress.finished and progress.missing:

@@ -6,6 +6,7 @@ import dataclasses
 import functools
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -14,13 +15,15 @@ import numpy as np
 from rc_hpc.core.door import Asked, Talk, setup_logging
 from rc_hpc.core.errors import Exit, Status, UsageError
 from rc_hpc.core.kind import Kind
+from rc_hpc.core.options import Options
 from rc_hpc.engine.listing import Listing
-from rc_hpc.engine.options import HDF5, PackedSourceOptions, RunOptions, SourceOptions, check_names
+from rc_hpc.engine.options import HDF5, RunOptions, check_names, sources
 from rc_hpc.engine.packing import run_packing
 from rc_hpc.engine.results import summary
-from rc_hpc.engine.rows import run_rows
+from rc_hpc.engine.rows import PackedRows, run_rows
 from rc_hpc.engine.run import GOOD, Work, on_root
 from rc_hpc.engine.status import status
+from rc_hpc.kinds.common.source import Source
 from rc_hpc.kinds.packed.options import PackOptions
 from rc_hpc.kinds.packed.reader import PackedReader
 from rc_hpc.kinds.registry import PACKED
@@ -42,9 +45,8 @@ def run(kind: Kind, asked: Asked) -> int:
     talk = asked.make(Talk)
     setup_logging(talk, launcher_rank())
     prepare_numba_cache()  # before anything imports a kernel, which looks for its cache then
-    sources = SourceOptions if kind is PACKED else PackedSourceOptions
     options = asked.make(kind.load("options"))
-    how, source = _asked_of_run(asked, sources, talk)
+    how, source = _asked_of_run(asked, sources(kind), talk)
     check_names(how, source)
     rank = launcher_rank()
     with RunState(how.state, kind.command, how.output, how.shard, rank=rank) as state:
@@ -53,11 +55,13 @@ def run(kind: Kind, asked: Asked) -> int:
             state.begin()
         with StopSignal() as stop:
             command = _Command(comm, kind, options, how, source, talk, stop, state)
-            return command.pack() if kind is PACKED else command.compute()
+            if kind is PACKED:
+                return command.pack()
+            return command.compute_source() if kind.source else command.compute()
 
 
-def _asked_of_run(asked: Asked, sources: type[SourceOptions], talk: Talk) -> tuple[RunOptions, Any]:
-    how, source = asked.make(RunOptions), asked.make(sources)
+def _asked_of_run(asked: Asked, read: type[Options], talk: Talk) -> tuple[RunOptions, Any]:
+    how, source = asked.make(RunOptions), asked.make(read)
     if talk.quiet and how.progress == "auto":
         how = dataclasses.replace(how, progress="none")
     return how, source
@@ -118,7 +122,17 @@ class _Command:
             return self._dry_run(lambda: _plan(packed, facts))
         else:
             on_root(self.comm, work.check)
-        return self._finish(self._rows(packed))
+        at, tell = packed, self.comm.rank == 0
+        return self._finish(self._rows(lambda: PackedRows(at, self.options.pack, tell), packed))
+
+    def compute_source(self) -> int:
+        """Compute every row of the kind's own source."""
+        if self.how.dry_run:
+            facts = self.kind.load("facts")(self.options)[0]
+            return self._dry_run(lambda: {self.kind.rows: len(self.source.open())} | facts)
+        work = Work.of(self.kind, self.options, self.how)
+        on_root(self.comm, work.check)
+        return self._finish(self._rows(self.source.open))
 
     def _pack_first(self, packed: Path, listing: Listing) -> Totals | None:
         how = dataclasses.replace(self.how, output=packed, shard=None)
@@ -126,13 +140,14 @@ class _Command:
         work = Work.of(PACKED, pack, how)
         return run_packing(self.comm, listing, work, self.stop, self.state)
 
-    def _rows(self, packed: Path) -> Totals | None:
+    def _rows(self, opener: Callable[[], Source], packed: Path | None = None) -> Totals | None:
         options, shared = self.options, None
         warm_once_per_node(self.comm, functools.partial(self.kind.load("warm"), options))
-        if plan := self.kind.load("plan"):
-            options, shared = on_root(self.comm, lambda: plan(packed, options))
-        work = Work.of(self.kind, options, self.how)
-        return run_rows(self.comm, packed, work, shared, self.stop, self.state)
+        with opener() as source:
+            if plan := self.kind.load("plan"):
+                options, shared = on_root(self.comm, lambda: plan(packed or source, options))
+            work = Work.of(self.kind, options, self.how)
+            return run_rows(self.comm, source, work, shared, self.stop, self.state)
 
     def _finish(self, totals: Totals | None) -> int:
         """Tell how the run ended and return its exit code, alike on all ranks."""
@@ -168,7 +183,7 @@ class _Command:
                 print(summary(self.how.output))
             else:
                 counts = ", ".join(f"{n} {name}" for name, n in by_status.items())
-                print(f"{self.how.output}: {sum(by_status.values())} structures: {counts}")
+                print(f"{self.how.output}: {sum(by_status.values())} {self.kind.rows}: {counts}")
             if told := Work.of(self.kind, self.options, self.how).beside.account():
                 print(told)
             sys.stdout.flush()
@@ -188,15 +203,13 @@ class _Command:
         def show():
             started = time.perf_counter()
             facts = plan()
-            seconds = facts["structures"] * seconds_each() / self.comm.size
+            seconds = facts[self.kind.rows] * seconds_each() / self.comm.size
             listed = time.perf_counter() - started
             print(f"would write {self.how.output} with {self.comm.size} rank(s):")
             for name, value in facts.items():
                 print(f"  {name}: {value}")
-            print(
-                f"  expected time: about {seconds:.0f} s "
-                f"(typical structures of some 20 atoms; listed in {listed:.1f} s)"
-            )
+            typical = "" if self.kind.source else "typical structures of some 20 atoms; "
+            print(f"  expected time: about {seconds:.0f} s ({typical}listed in {listed:.1f} s)")
 
         on_root(self.comm, show)
         return Exit.CLEAN

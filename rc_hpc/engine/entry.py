@@ -13,8 +13,8 @@ from rc_hpc.core.door import Parser, guarded
 from rc_hpc.core.errors import Exit, UsageError
 from rc_hpc.core.kind import Kind
 from rc_hpc.core.lazy import resolve
-from rc_hpc.engine.options import PackedSourceOptions, RunOptions, SourceOptions
-from rc_hpc.kinds.registry import PACKED, of_command
+from rc_hpc.engine.options import RunOptions, sources
+from rc_hpc.kinds.registry import of_command
 from rc_hpc.parallel.launch import launcher_rank, limit_threads, run_guarded
 
 #: Words in place of SOURCE that ask for work on an output rather than for a run.
@@ -25,7 +25,7 @@ def parser(kind: Kind) -> Parser:
     """Argument parser of the runs of one kind."""
     description = kind.description or f"{kind.line}."
     p = Parser(f"python -m rc_hpc.{kind.command}", description, kind.examples)
-    p.add_options(SourceOptions if kind is PACKED else PackedSourceOptions, "what is read")
+    p.add_options(sources(kind), "what is read")
     p.add_options(kind.load("options"), "what is computed")
     p.add_options(RunOptions, "how the run goes about its work", output=Path(kind.output))
     p.add_config()

@@ -5,6 +5,7 @@ The rows are those of the files that the commands write.
 
 from __future__ import annotations
 
+import functools
 from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import replace
@@ -17,7 +18,7 @@ from rc_hpc.engine.packing import pack_item, packed_children
 from rc_hpc.engine.rows import compute_row, joined, same_pack
 from rc_hpc.kinds.common.given import Given
 from rc_hpc.kinds.packed.options import PackOptions
-from rc_hpc.kinds.packed.reader import PackedReader
+from rc_hpc.kinds.packed.reader import PackedReader, packed_cell
 from rc_hpc.kinds.packed.schema import PACKED, STRUCTURES
 from rc_hpc.kinds.packed.work import dims
 from rc_hpc.store.batch import Batch, Rows, empty_batch
@@ -55,10 +56,10 @@ def compute(kind: Kind, options: Any, packed: Rows) -> Rows:
     for column in STRUCTURES:
         batch[column.path][:] = packed.batch[column.path]
     drop = options.quarantine == "drop"
-    tables = [
-        compute_row(batch, row, packed.child("atoms", row), work, drop=drop)
-        for row in range(len(packed))
-    ]
+    tables = []
+    for row in range(len(packed)):
+        cell = functools.partial(packed_cell, batch, row, packed.child("atoms", row))
+        tables.append(compute_row(batch, row, cell, work, drop=drop))
     return Rows(batch, joined(schema, lengths, tables))
 
 

@@ -9,7 +9,9 @@ from pathlib import Path
 
 from rc_hpc.core.errors import UsageError
 from rc_hpc.core.files import parts_folder
+from rc_hpc.core.kind import Kind
 from rc_hpc.core.options import Options, opt
+from rc_hpc.kinds.registry import PACKED
 
 #: Endings of files that are packed already.
 HDF5 = (".h5", ".hdf5")
@@ -206,6 +208,14 @@ class RunOptions(CodedWorkOptions):
                 "--overwrite with --shard would remove the other shards' work; "
                 "remove the files by hand"
             )
+
+
+def sources(kind: Kind) -> type[Options]:
+    """Options that say what a kind reads."""
+    if kind is PACKED:
+        return SourceOptions
+    own: type[Options] | None = kind.load("source")
+    return own or PackedSourceOptions
 
 
 def check_names(run: RunOptions, source: SourceOptions) -> None:

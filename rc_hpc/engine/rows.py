@@ -1,10 +1,15 @@
-"""A run of any kind over the rows of a packed file: batches, ranks, parts and the merge."""
+"""A run of any kind over the rows of a packed file, or of the kind's own source.
+
+Batches, ranks, parts and the merge.
+"""
 
 from __future__ import annotations
 
 import functools
 import json
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any, Self
 
 import numpy as np
 
@@ -12,9 +17,11 @@ from rc_hpc.core.errors import Status, StructureError, UsageError
 from rc_hpc.engine.merging import merge_output
 from rc_hpc.engine.run import Opened, Work, count_failures, fail_row, log, on_root, open_run
 from rc_hpc.kinds.common.given import Compute, Given
+from rc_hpc.kinds.common.source import Source
 from rc_hpc.kinds.packed.options import PackOptions
 from rc_hpc.kinds.packed.reader import PackedReader, packed_cell
 from rc_hpc.kinds.packed.schema import STRUCTURES
+from rc_hpc.oracle.cell import PackedCell
 from rc_hpc.parallel.launch import Comm
 from rc_hpc.parallel.progress import Progress
 from rc_hpc.parallel.queue import WorkQueue
@@ -30,10 +37,75 @@ from rc_hpc.store.schema import Schema
 BATCH_MS, BATCH_ROWS = 1000.0, 256
 
 
+class PackedRows:
+    """Structures of a packed file, as the engine takes them; see `Source`.
+
+    Parameters
+    ----------
+    path
+    options
+        Those that the file must have been packed under.
+    tell
+        Whether to warn of a file that lacks structures.
+
+    Raises
+    ------
+    UsageError
+        Packed under other options.
+    """
+
+    def __init__(self, path: Path, options: PackOptions, tell: bool = False):
+        self.reader = PackedReader(path)
+        attrs = self.reader.attrs
+        self.content = str(attrs["content_hash"])
+        try:
+            same_pack(self.reader, options)
+        except UsageError:
+            self.reader.close()
+            raise
+        if tell and not attrs.get("complete_rows", 1):
+            log.warning(
+                "%s holds %d of %s structures (merged with --partial): only these are computed",
+                path,
+                len(self.reader),
+                attrs["total"],
+            )
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.reader.close()
+
+    def __len__(self) -> int:
+        return len(self.reader)
+
+    @property
+    def ids(self) -> list[str]:
+        """All ids, in row order."""
+        return self.reader.ids
+
+    def read(self, name: str) -> np.ndarray:
+        """See `Source`."""
+        return self.reader.read(f"structures/{name}")
+
+    def block(self, start: int, stop: int) -> tuple[Batch, Callable[[int], PackedCell]]:
+        """See `Source`."""
+        batch, children = self.reader.rows(start, stop, ("atoms",))
+        atoms = children["atoms"]
+        first = np.searchsorted(atoms["structure"], np.arange(stop - start + 1))
+
+        def cell(i: int) -> PackedCell:
+            own = slice(first[i], first[i + 1])
+            return packed_cell(batch, i, {name: values[own] for name, values in atoms.items()})
+
+        return {column.path: batch[column.path] for column in STRUCTURES}, cell
+
+
 def run_rows(
-    comm: Comm, packed: Path, work: Work, shared, stop: StopSignal, state: RunState
+    comm: Comm, source: Source, work: Work, shared, stop: StopSignal, state: RunState
 ) -> Totals | None:
-    """Compute every structure of a packed file; all ranks together, dearest structures first.
+    """Compute every row of a source, open; all ranks together, dearest rows first.
 
     Parameters
     ----------
@@ -45,26 +117,17 @@ def run_rows(
     Totals
         None where the output was finished already.
     """
-    with PackedReader(packed) as reader:
-        same_pack(reader, work.options.pack)
-        if comm.rank == 0 and not reader.attrs.get("complete_rows", 1):
-            log.warning(
-                "%s holds %d of %s structures (merged with --partial): only these are computed",
-                packed,
-                len(reader),
-                reader.attrs["total"],
-            )
-        content = str(reader.attrs["content_hash"])
-        identity = on_root(comm, lambda: work.identity(input_hash=content, total=len(reader)))
-        with open_run(comm, work, identity) as opened:
-            if opened.finished:
-                return None
-            return _compute_all(comm, reader, work, shared, stop, opened, state)
+    content = source.content
+    identity = on_root(comm, lambda: work.identity(input_hash=content, total=len(source)))
+    with open_run(comm, work, identity) as opened:
+        if opened.finished:
+            return None
+        return _compute_all(comm, source, work, shared, stop, opened, state)
 
 
 def _compute_all(
     comm: Comm,
-    reader: PackedReader,
+    source: Source,
     work: Work,
     shared,
     stop: StopSignal,
@@ -72,20 +135,20 @@ def _compute_all(
     state: RunState,
 ) -> Totals:
     run, kind = work.run, work.kind
-    costs = kind.load("costs")(work.options, shared, lambda name: reader.read(f"structures/{name}"))
+    costs = kind.load("costs")(work.options, shared, source.read)
     bounds, order = make_batches(costs, min(1.0, BATCH_MS / costs.sum()), BATCH_ROWS)
     if run.shard:
         order = shard_batches(batch_costs(costs, bounds), *run.shard)
-    done = opened.completed.contains(reader.ids, reader.read("structures/duplicate"))
+    done = opened.completed.contains(source.ids, source.read("duplicate"))
     if opened.lost:
-        done &= ~np.isin(reader.ids, list(opened.lost))
+        done &= ~np.isin(source.ids, list(opened.lost))
     left = np.add.reduceat(~done, bounds[:-1], dtype=int)
     order = order[left[order] > 0]
     with opened.recorder(comm) as recorder:
         compute = kind.load("oracle")(work.options, Given(shared, recorder, run.output))
-        worker = _Worker(comm, reader, work, compute, opened, done, bounds)
+        worker = _Worker(comm, source, work, compute, opened, done, bounds)
         total = int(left[order].sum())
-        with Progress(total, "structures", run.progress, rank=comm.rank, state=state) as progress:
+        with Progress(total, kind.rows, run.progress, rank=comm.rank, state=state) as progress:
             queue = worker.queue = WorkQueue(comm, len(order), stop)
             totals = drive(comm, len(order), order, worker, progress, stop, queue)
     if totals.complete and not run.shard:
@@ -110,64 +173,66 @@ def same_pack(reader: PackedReader, options: PackOptions) -> None:
 
 
 class _Worker:
-    """Does one batch: a range of rows of the packed file, without those done before."""
+    """Does one batch: a range of rows of the source, without those done before."""
 
     queue: WorkQueue  # set before the first batch
 
     def __init__(
         self,
         comm: Comm,
-        reader: PackedReader,
+        source: Source,
         work: Work,
         compute: Compute,
         opened: Opened,
         done,
         bounds,
     ):
-        self.rank, self.reader, self.compute, self.opened = comm.rank, reader, compute, opened
+        self.rank, self.source, self.compute, self.opened = comm.rank, source, compute, opened
         self.done, self.bounds = done, bounds
         self.schema, self.dims = work.schema, work.dims
         assert opened.store is not None, "what is finished is not opened for work"
         self.store = opened.store
-        self.drop = work.options.quarantine == "drop"
+        self.drop = getattr(work.options, "quarantine", "keep") == "drop"
 
     def __call__(self, number: int) -> tuple[int, int] | None:
         start, stop = int(self.bounds[number]), int(self.bounds[number + 1])
-        packed, packed_children = self.reader.rows(start, stop, ("atoms",))
-        all_atoms = packed_children["atoms"]
+        known, item = self.source.block(start, stop)
         rows = np.flatnonzero(~self.done[start:stop])
         batch = empty_batch(self.schema, len(rows), self.dims)
-        for column in STRUCTURES:
-            batch[column.path][:] = packed[column.path][rows]
-        first = np.searchsorted(all_atoms["structure"], np.arange(stop - start + 1))
+        for path, values in known.items():
+            batch[path][:] = values[rows]
         tables = []
-        for row, source in enumerate(rows):
+        for row, at in enumerate(rows):
             if self.queue.stopped:
                 return None
-            own = slice(first[source], first[source + 1])
-            atoms = {name: values[own] for name, values in all_atoms.items()}
-            tables.append(self._row(batch, row, atoms))
+            tables.append(self._row(batch, row, functools.partial(item, int(at))))
         children = joined(self.schema, self.dims, tables)
         self.store.write(batch, children, f"{self.rank}-{number}")
         return len(rows), count_failures(batch)
 
-    def _row(self, batch: dict, row: int, atoms: dict) -> dict | None:
+    def _row(self, batch: dict, row: int, item: Callable[[], Any]) -> dict | None:
         """Fill one row of the batch; returns its child tables, None where nothing was computed."""
         crashed = batch["structures/id"][row] in self.opened.crashed
-        return compute_row(batch, row, atoms, self.compute, drop=self.drop, crashed=crashed)
+        return compute_row(batch, row, item, self.compute, drop=self.drop, crashed=crashed)
 
 
 def compute_row(
-    batch: Batch, row: int, atoms: Batch, compute: Compute, *, drop: bool, crashed: bool = False
+    batch: Batch,
+    row: int,
+    item: Callable[[], Any],
+    compute: Compute,
+    *,
+    drop: bool,
+    crashed: bool = False,
 ) -> dict | None:
-    """Compute one structure of a batch, into its row.
+    """Compute one row of a batch.
 
     Parameters
     ----------
     batch
-        With the structure's packed columns; receives what is computed, or why nothing was.
-    atoms
-        Its rows of the packed table.
+        With the row's known columns; receives what is computed, or why nothing was.
+    item
+        What the oracle takes.
     drop
         Leave it out where its label is not stable.
     crashed
@@ -193,7 +258,7 @@ def compute_row(
                 Status.crashed,
                 "native code crashed on this structure in two runs; it is left out",
             )
-        fields, children = compute(packed_cell(batch, row, atoms))
+        fields, children = compute(item())
     except Exception as error:  # noqa: BLE001 - whatever happens, the row is kept
         fail_row(batch, row, error, id_)
         return None

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from rc_hpc.core.errors import RcError, Status
 from rc_hpc.core.files import parts_folder
-from rc_hpc.kinds.registry import schema_of
+from rc_hpc.kinds.registry import KINDS, schema_of
 from rc_hpc.store import layout
 from rc_hpc.store.parts import PartStore, begun, read_run
 from rc_hpc.store.reader import open_ours
@@ -32,6 +32,8 @@ class Progress:
         Rows of the whole job, where known.
     parts, unusable, rejected
         Parts in the folder, those among them that cannot be used, and those set aside earlier.
+    noun
+        What a row is, in the plural.
     """
 
     where: Path
@@ -42,6 +44,7 @@ class Progress:
     parts: int = 0
     unusable: tuple[str, ...] = ()
     rejected: int = 0
+    noun: str = "structures"
 
     @property
     def missing(self) -> int | None:
@@ -73,13 +76,15 @@ def status(output: str | Path, total: int | None = None) -> Progress:
                 codes.total(),
                 _named(codes),
                 codes.total() if total is None else total,
+                noun=_noun(str(h5.attrs["kind"])),
             )
     if not begun(folder):
         raise RcError(
             f"{output}: neither the file nor {folder.name} exists: nothing has been run for "
             "this --output"
         )
-    store = PartStore.open(folder, schema_of(read_run(folder)["kind"], folder))
+    kind = read_run(folder)["kind"]
+    store = PartStore.open(folder, schema_of(kind, folder))
     names = store.names()
     problems = {part: store.problem(part) for part in names}
     good = [part for part in names if not problems[part]]
@@ -93,7 +98,12 @@ def status(output: str | Path, total: int | None = None) -> Progress:
         len(names),
         tuple(part for part in names if problems[part]),
         len(store.rejected()),
+        _noun(kind),
     )
+
+
+def _noun(kind: str) -> str:
+    return KINDS[kind].rows if kind in KINDS else "rows"
 
 
 def _named(codes: Counter) -> dict[str, int]:

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from rc_hpc.oracle.cell import PackedCell
 from rc_hpc.symmetry.recorder import NULL_RECORDER, Recorder
 
-#: One structure to the values of its columns by path, and of its child tables by table and column.
-Compute = Callable[[PackedCell], tuple[dict[str, Any], dict[str, dict[str, Any]]]]
+#: One structure, or item of the kind's source, to the values of its columns by path, and of its
+#: child tables by table and column.
+Compute = Callable[[Any], tuple[dict[str, Any], dict[str, dict[str, Any]]]]
 
 
 @dataclass(frozen=True)
