@@ -1,4 +1,4 @@
-"""Command: ask a vision-language model which crystal system it sees, and keep every reply."""
+"""Command: ask a vision-language model about crystals or a benchmark, and keep every reply."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from rc_hpc.core.lazy import resolve
 from rc_hpc.vlm.options import (
     AskingOptions,
     PaceOptions,
-    ParseOptions,
     QueryOptions,
     QuestionOptions,
     RequestOptions,
     SubjectOptions,
     WhoOptions,
 )
+from rc_hpc.vlm.parse_options import ParseOptions
 
 ASK = "python -m rc_hpc.query_vlm"
 EXAMPLES = f"""\
@@ -39,6 +39,9 @@ EXAMPLES = f"""\
   {ASK} parse my-model.h5 --parser last-mention -o reread/
                                   read the stored replies by another parser; nothing is sent
   python -m rc_hpc.ladder my-model.predictions/ --census census.h5
+  {ASK} package/ --arms image,text,no-image --model M ... -o my-model.h5
+                                  the questions of a package of MV-CrystalBench (--set mini: 200)
+  python -m rc_hpc.benchmark score my-model.h5 --benchmark package/
 
   Beside my-model.h5: my-model.journal.jsonl (every reply as it came; keep it),
   my-model.predictions/ (one file an arm, for the ladder), my-model.emitted.json (arm extraction).
@@ -51,6 +54,10 @@ arms:
   formula-only      the reduced formula
   extraction        the pictures; the model lists the atoms
   answer-from-text  the atoms that another run extracted, with the true cell parameters
+arms of a package:
+  image             question, options and pictures
+  text              question, options and the structure as text, where a text can ask it
+  no-image          question and options alone
 
 Prices are TOML: currency = "USD", then ["model"] with input_per_million and output_per_million.
 An endpoint whose certificate a private authority has signed: SSL_CERT_FILE=authority.pem (or

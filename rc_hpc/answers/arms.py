@@ -40,6 +40,8 @@ class Prediction:
         Label to count, in the order in which labels were first seen; None where the file has none.
     n_atoms_emitted
         Atoms of an extraction leg; None elsewhere.
+    n_failed
+        Samples whose call failed; 0 also where the file does not say.
     """
 
     material_id: str
@@ -47,6 +49,7 @@ class Prediction:
     pred: str | None
     votes: Mapping[str, int] | None = None
     n_atoms_emitted: int | None = None
+    n_failed: int = 0
 
     @property
     def correct(self) -> bool:

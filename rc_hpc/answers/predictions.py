@@ -2,7 +2,8 @@
 
 A file holds one arm of one model: ``arm, K, n, micro, predictions``, optionally ``model,
 unparseable, api_errors, scored, convention``; a prediction holds ``material_id, truth, pred`` and
-``votes`` (label to count, in the order in which labels were first seen) or ``n_atoms_emitted``.
+``votes`` (label to count, in the order in which labels were first seen) or ``n_atoms_emitted``, and
+``failed`` where calls failed: so many samples have no reply.
 Files of ours add an object ``rc_hpc`` that says how they came about (cell, parser, run), and what
 was asked (``task``) where that is not what the released study asked.
 A key that is not known is an error: a misspelt one would switch a gate off without a word.
@@ -37,7 +38,7 @@ _OPTIONAL = {
     "rc_hpc": dict,
 }
 _ROW = {"material_id": str, "truth": str}
-_ROW_OPTIONAL = {"pred": (str, type(None)), "votes": dict, "n_atoms_emitted": int}
+_ROW_OPTIONAL = {"pred": (str, type(None)), "votes": dict, "n_atoms_emitted": int, "failed": int}
 
 
 def read_predictions(path: str | Path, task: Task = SEVEN_SYSTEMS) -> PredictionFile:
@@ -183,6 +184,8 @@ def _row_out(p: Prediction) -> dict:
         row["votes"] = dict(p.votes)
     if p.n_atoms_emitted is not None:
         row["n_atoms_emitted"] = p.n_atoms_emitted
+    if p.n_failed:
+        row["failed"] = p.n_failed
     return row
 
 
@@ -196,7 +199,7 @@ def _row(source: str, number: int, row, k: int, task: Task) -> Prediction:
     if "pred" not in row or ("votes" not in row and "n_atoms_emitted" not in row):
         lacking = "votes" if "pred" in row else "pred"
         raise _broken(source, f"{where} lacks {lacking}; write the file again")
-    votes, pred = row.get("votes"), row["pred"]
+    votes, pred, failed = row.get("votes"), row["pred"], row.get("failed", 0)
     for label in (row["truth"], *([] if pred is None else [pred]), *(votes or ())):
         if label not in task.labels:
             raise _broken(source, f"{where}: {label!r} is none of {', '.join(task.labels)}")
@@ -213,7 +216,12 @@ def _row(source: str, number: int, row, k: int, task: Task) -> Prediction:
             raise _broken(
                 source, f"{where}: pred {pred!r} does not follow from its votes {votes}; vote again"
             )
-    return Prediction(row["material_id"], row["truth"], pred, votes, row.get("n_atoms_emitted"))
+    if not 0 <= failed <= k - sum((votes or {}).values()):
+        raise _broken(
+            source, f"{where}: failed is {failed}, beside the votes of K = {k}; write it again"
+        )
+    emitted = row.get("n_atoms_emitted")
+    return Prediction(row["material_id"], row["truth"], pred, votes, emitted, failed)
 
 
 def _check_keys(source, where: str, found: dict, required: dict, optional: dict) -> None:

@@ -122,9 +122,9 @@ class Arm:
         for row in self.rows:
             votes = count_votes([sample.readings[parser] for sample in row.samples])
             counted.append(votes)
-            predictions.append(
-                Prediction(row.id, row.truth, winner(votes, self.task.ties[0]), votes)
-            )
+            lost = sum(sample.outcome in FAILED for sample in row.samples)
+            pred = winner(votes, self.task.ties[0])
+            predictions.append(Prediction(row.id, row.truth, pred, votes, n_failed=lost))
         file = PredictionFile(
             f"{self.name} of {self.model}",
             self.model,
@@ -241,4 +241,5 @@ def _rows(tables: dict[str, dict[str, np.ndarray]], arm: int, k: int, task: Task
         for row, (id_, truth) in enumerate(
             zip(structures["id"], structures["truth"].tolist(), strict=True)
         )
+        if (row, 0) in read  # an arm need not ask about every structure
     )

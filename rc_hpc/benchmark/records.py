@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import numpy as np
+if TYPE_CHECKING:
+    import numpy as np
 
 #: Strata in the order of every table: Q2 is told by its difficulty.
 STRATA = ("Q1a", "Q1b", "Q2_easy", "Q2_hard", "Q3", "Q4", "Q5", "Q6")

@@ -199,7 +199,7 @@ def open_inputs(options: SubjectOptions, arms: Sequence[str], task: Task = SEVEN
         subjects, left_out = cells.subjects(options.truth)
     else:
         subjects, left_out = read_records(source, task), 0
-    subjects = _chosen(subjects, options)
+    subjects = chosen(subjects, options)
     if "answer-from-text" in arms and options.emitted is None:
         raise UsageError(
             "the arm answer-from-text needs --emitted: the atoms that the arm extraction wrote"
@@ -224,7 +224,7 @@ def open_inputs(options: SubjectOptions, arms: Sequence[str], task: Task = SEVEN
     )
 
 
-def _chosen(subjects: list[Subject], options: SubjectOptions) -> list[Subject]:
+def chosen(subjects: list[Subject], options: SubjectOptions) -> list[Subject]:
     """The subjects that --ids and --limit leave."""
     if options.ids is not None:
         wanted = set(read_ids(options.ids, "--ids"))

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import json
 from argparse import ArgumentTypeError
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from rc_hpc.answers.parsers import PARSERS
 from rc_hpc.answers.task import ARMS
+from rc_hpc.benchmark.letters import ARMS as LETTER_ARMS
+from rc_hpc.benchmark.letters import FOUR_LETTERS
+from rc_hpc.benchmark.package import SETS
 from rc_hpc.core.errors import UsageError
 from rc_hpc.core.options import Options, at_least, opt
 from rc_hpc.core.vocabulary import TRUTHS
@@ -32,8 +35,9 @@ def arms(text: str) -> tuple[str, ...]:
         One is not known.
     """
     names = tuple(dict.fromkeys(part.strip() for part in text.split(",")))
-    if unknown := [name for name in names if name not in ARMS]:
-        raise ArgumentTypeError(f"unknown arm {unknown[0]!r}; known are {', '.join(ARMS)}")
+    known = (*ARMS, *LETTER_ARMS)
+    if unknown := [name for name in names if name not in known]:
+        raise ArgumentTypeError(f"unknown arm {unknown[0]!r}; known are {', '.join(known)}")
     return names
 
 
@@ -88,7 +92,7 @@ class SubjectOptions(Options):
     Attributes
     ----------
     source
-        Packed file, or JSON lines.
+        Packed file, JSON lines, or the folder of a package of the benchmark.
     pictures
         Render manifest.
     structures
@@ -103,6 +107,8 @@ class SubjectOptions(Options):
         One of `PROMPTS`.
     truth
         The cell whose label counts as true, where the source is packed.
+    set_name
+        Set of a package.
     ids, limit
         Only these ids, and only so many of them.
     """
@@ -110,7 +116,7 @@ class SubjectOptions(Options):
     source: Path = opt(
         None,
         "packed HDF5 file (python -m rc_hpc.pack), or JSON lines with material_id, "
-        "crystal_system, question, images",
+        "crystal_system, question, images, or the folder of a package of MV-CrystalBench",
         parse=Path,
         metavar="SOURCE",
         positional=True,
@@ -139,6 +145,7 @@ class SubjectOptions(Options):
         "the cell whose label counts as true, where SOURCE is packed",
         choices=TRUTHS,
     )
+    set_name: str = opt("full", "which questions of a package", name="set", choices=tuple(SETS))
     ids: Path | None = _file("only these ids, one a line")
     limit: int | None = opt(
         None,
@@ -152,12 +159,33 @@ class SubjectOptions(Options):
 
 @dataclass(frozen=True)
 class QuestionOptions(Options):
-    """What the model is shown of each subject, and how often it is asked."""
+    """What the model is shown of each subject, and how often it is asked.
+
+    Attributes
+    ----------
+    arms, samples
+        Nothing and None: as is usual for what is asked about, see `settled`.
+    """
 
     arms: tuple[str, ...] = opt(
-        (ARMS[0],), "what the model is shown", parse=arms, metavar="ARM,ARM"
+        (),
+        "what the model is shown",
+        parse=arms,
+        metavar="ARM,ARM",
+        told=f"{ARMS[0]}; of a package {','.join(LETTER_ARMS)}",
     )
-    samples: int = opt(3, "independent samples of each question", metavar="K", check=at_least(1))
+    samples: int = opt(
+        None,
+        "independent samples of each question",
+        parse=int,
+        metavar="K",
+        told="3; of a package 1",
+        check=at_least(1),
+    )
+
+    def settled(self, arms: tuple[str, ...], samples: int) -> QuestionOptions:
+        """The same, with these arms and samples where none were asked for."""
+        return replace(self, arms=self.arms or arms, samples=self.samples or samples)
 
 
 @dataclass(frozen=True)
@@ -329,8 +357,8 @@ class AskingOptions(WorkOptions):
     parser: str | None = opt(
         None,
         "of the prediction files; the HDF5 file holds every parser's reading",
-        choices=PARSERS,
-        told=PARSERS[0],
+        choices=(*PARSERS, *FOUR_LETTERS.parsers),
+        told=f"{PARSERS[0]}; of a package {FOUR_LETTERS.parser}",
         recorded=False,
     )
     retry_failed: bool = opt(
@@ -349,38 +377,3 @@ class AskingOptions(WorkOptions):
             raise UsageError("--retry-failed goes with --resume")
         if self.output.suffix not in HDF5:
             raise UsageError(f"-o {self.output}: its name must end in {' or '.join(HDF5)}")
-
-
-@dataclass(frozen=True)
-class ParseOptions(Options):
-    """Which stored replies are read again, and how.
-
-    Attributes
-    ----------
-    answers
-        File that the asking command wrote.
-    parser
-        One of the task's.
-    output
-        Folder for the prediction files, one an arm.
-    """
-
-    answers: Path = opt(
-        None,
-        "file that this command wrote",
-        parse=Path,
-        metavar="FILE",
-        positional=True,
-        required=True,
-        recorded=False,
-    )
-    parser: str = opt(PARSERS[0], "how the replies are read", choices=PARSERS, recorded=False)
-    output: Path = opt(
-        None,
-        "folder for the prediction files, one an arm",
-        parse=Path,
-        short="-o",
-        metavar="DIR",
-        required=True,
-        recorded=False,
-    )

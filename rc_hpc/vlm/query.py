@@ -14,6 +14,7 @@ import rc_hpc
 from rc_hpc.answers.arms import PredictionFile
 from rc_hpc.answers.scoring import FAILED, Arm
 from rc_hpc.answers.task import SEVEN_SYSTEMS, Task
+from rc_hpc.benchmark.letters import FOUR_LETTERS
 from rc_hpc.core.door import Talk, setup_logging
 from rc_hpc.core.errors import Exit, UsageError
 from rc_hpc.core.lazy import resolve
@@ -26,6 +27,7 @@ from rc_hpc.vlm.inputs import open_inputs
 from rc_hpc.vlm.journal import set_aside
 from rc_hpc.vlm.options import AskingOptions, QueryOptions, SubjectOptions
 from rc_hpc.vlm.outputs import Outputs
+from rc_hpc.vlm.package_inputs import open_package
 from rc_hpc.vlm.plan import plan
 from rc_hpc.vlm.prices import read_price
 from rc_hpc.vlm.questions import Questionnaire
@@ -36,11 +38,18 @@ log = logging.getLogger("rc_hpc")
 
 
 def query(subjects: SubjectOptions, options: QueryOptions, work: AskingOptions, talk: Talk) -> int:
-    """Ask about crystals."""
+    """Ask about crystals, or the questions of a package of the benchmark."""
     setup_logging(talk)
     read = (subjects.source, subjects.pictures, subjects.structures, subjects.emitted)
     _check_output(work, read)
-    inputs = open_inputs(subjects, options.questions.arms)
+    if subjects.source.is_dir():
+        asked = options.questions.settled(FOUR_LETTERS.arms, 1)
+        options = dataclasses.replace(options, questions=asked)
+        return ask(open_package(subjects), FOUR_LETTERS, options, work, talk)
+    asked = options.questions.settled(SEVEN_SYSTEMS.arms[:1], 3)
+    options = dataclasses.replace(options, questions=asked)
+    check_names(options, work, SEVEN_SYSTEMS)  # before the input is read
+    inputs = open_inputs(subjects, asked.arms)
     if inputs.left_out and not talk.quiet:
         print(
             f"rc_hpc: {inputs.left_out} structures of {subjects.source} cannot be used "
@@ -65,8 +74,7 @@ def ask(
         The run ended before all was asked, and no signal asked for that.
     """
     asked, who, endpoint = options.questions, options.who, ENDPOINTS[options.who.provider]
-    if strange := [arm for arm in asked.arms if arm not in task.arms]:
-        raise UsageError(f"--arms: unknown arm {strange[0]!r}; known are {', '.join(task.arms)}")
+    check_names(options, work, task)
     parameters = parameters_of(who, options.request, endpoint)
     price = read_price(options.pace.prices, who.model or "") if options.pace.prices else None
     questions = questionnaire.questions(asked.arms)
@@ -120,6 +128,17 @@ def ask(
         for arm, file in results:
             print(describe(arm, file, outputs))
     return code
+
+
+def check_names(options: QueryOptions, work: AskingOptions, task: Task) -> None:
+    """Refuse arms and parsers of another task."""
+    for flag, names, known in (
+        ("--arms", options.questions.arms, task.arms),
+        ("--parser", (work.parser or task.parser,), tuple(task.parsers)),
+    ):
+        if strange := [name for name in names if name not in known]:
+            what = flag.strip("-").removesuffix("s")
+            raise UsageError(f"{flag}: unknown {what} {strange[0]!r}; known are {', '.join(known)}")
 
 
 def _check_output(work: AskingOptions, read: Sequence[Path | None]) -> None:

@@ -7,7 +7,7 @@ from rc_hpc.answers.scoring import stored_predictions
 from rc_hpc.core.door import Talk, setup_logging
 from rc_hpc.core.errors import Exit
 from rc_hpc.core.files import disk_errors, write_whole
-from rc_hpc.vlm.options import ParseOptions
+from rc_hpc.vlm.parse_options import ParseOptions
 
 
 def read_again(options: ParseOptions, talk: Talk) -> int:

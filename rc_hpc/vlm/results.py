@@ -154,8 +154,9 @@ class _Writer:
             table: {column.path: [] for column in its_columns}
             for table, its_columns in columns(self.task).items()
         }
-        for row, subject in enumerate(questionnaire.subjects):
-            self._add_subject(row, subject)
+        self.rows = {subject.id: row for row, subject in enumerate(questionnaire.subjects)}
+        for subject in questionnaire.subjects:
+            self._add_subject(self.rows[subject.id], subject)
 
     def _add(self, table: str, **values) -> None:
         for name, column in self.tables[table].items():
@@ -170,7 +171,9 @@ class _Writer:
             choices=json.dumps(subject.choices) if subject.choices else "",
         )
         for arm in self.conditions.questions.arms:
-            question = self.questions[subject.id, arm]
+            question = self.questions.get((subject.id, arm))
+            if question is None:
+                continue
             self._add(
                 "questions",
                 structure=row,
@@ -181,10 +184,12 @@ class _Writer:
             )
 
     def arm(self, name: str) -> Arm:
-        """One arm, its samples entered."""
+        """One arm, its samples entered; what the arm does not ask is none of its rows."""
         k = self.conditions.questions.samples
         rows = []
         for row, subject in enumerate(self.questionnaire.subjects):
+            if (subject.id, name) not in self.questions:
+                continue
             records = self._records(self.questions[subject.id, name], k)
             samples = (
                 self._sample(row, name, number, record, subject.choices)
@@ -254,15 +259,15 @@ class _Writer:
             n_failed=failed,
             n_refused=arm.count(Outcome.refused),
             n_empty_by_length=arm.count(Outcome.empty_by_length),
-            failed_rate=failed / (n * arm.k),
+            failed_rate=failed / (n * arm.k) if n else 0.0,
             n_parsers_agree=alike,
             n_answered=answered,
             **_verdict(file),
         )
-        for row, p in enumerate(file.predictions if file else ()):
+        for p in file.predictions if file else ():
             self._add(
                 "predictions",
-                structure=row,
+                structure=self.rows[p.material_id],
                 arm=code,
                 prediction=self.task.code(p.pred),
                 votes=[p.counts.get(label, 0) for label in self.task.labels],

@@ -1,7 +1,6 @@
 """Made-up prediction files for the tests of the models and the ladder."""
 
 import json
-import re
 
 from rc_hpc.answers.arms import Prediction, PredictionFile
 from rc_hpc.answers.predictions import (
@@ -11,8 +10,7 @@ from rc_hpc.answers.predictions import (
     read_predictions,
     to_json,
 )
-from rc_hpc.answers.task import Task
-from rc_hpc.answers.votes import Gates, count_votes, winner
+from rc_hpc.answers.votes import count_votes, winner
 
 TRUTHS = ("cubic", "cubic", "hexagonal", "trigonal", "triclinic", "monoclinic")
 IDS = tuple(f"id-{number}" for number in range(len(TRUTHS)))
@@ -59,34 +57,3 @@ def read_together(paths):
     files = [read_predictions(path) for path in find_files(paths)]
     check_together(files)
     return files
-
-
-_LETTER = (r"\[ANSWER\]([A-D])\[/ANSWER\]", r"(?i:answer): ?([A-D])\W*$", r"^\W*([A-D])\W*$")
-
-
-def strict_letter(text, choices):
-    """The one letter that a reply gives, or the one choice that it repeats; two letters are none.
-
-    A letter counts in ``[ANSWER]X[/ANSWER]``, on a last line "Answer: X", or alone; never within
-    thoughts.
-    """
-    text = re.sub(r"<think>.*?</think>", "", text, flags=re.DOTALL).strip()
-    letters = {letter for pattern in _LETTER for letter in re.findall(pattern, text)}
-    letters |= {letter for letter, choice in zip("ABCD", choices, strict=True) if choice == text}
-    return letters.pop() if len(letters) == 1 else None
-
-
-#: A multiple-choice question: an unreadable reply is wrong, a missing one leaves the row unscored.
-FOUR_LETTERS = Task(
-    name="four-letters",
-    noun="letter",
-    axis="letter",
-    truth="Letter of the right choice.",
-    key="answer",
-    labels=("A", "B", "C", "D"),
-    parsers={"strict": strict_letter},
-    arms=("image", "text", "no-image"),
-    ties=("wrong", "expected"),
-    gates=Gates(api_errors=0, unanswered=1),
-    choices=True,
-)

@@ -6,7 +6,7 @@ import tarfile
 
 import h5py
 import pytest
-from model_cases import FOUR_LETTERS, made_file, strict_letter
+from model_cases import made_file
 from old_cases import ARCHIVE
 
 from rc_hpc.answers.file import columns, read_answers, reading_column, write_answers
@@ -14,6 +14,7 @@ from rc_hpc.answers.parsers import Words, readers
 from rc_hpc.answers.predictions import parse_predictions, read_predictions, to_json
 from rc_hpc.answers.scoring import Arm, Row, Sample, stored_predictions
 from rc_hpc.answers.task import SEVEN_SYSTEMS, Task
+from rc_hpc.benchmark.letters import FOUR_LETTERS, strict_letter
 from rc_hpc.core.constants import CRYSTAL_SYSTEMS
 from rc_hpc.core.errors import RcError
 from rc_hpc.core.vocabulary import Outcome, System

@@ -9,12 +9,12 @@ import sys
 import time
 
 import pytest
-from model_cases import FOUR_LETTERS
 from query_cases import KEY, ROOT, journal, make_crystals, runner
 from vlm_stub import Stub, chat, error
 
 from rc_hpc.answers.file import read_answers
 from rc_hpc.answers.scoring import stored_predictions
+from rc_hpc.benchmark.letters import FOUR_LETTERS
 from rc_hpc.core.door import Talk
 from rc_hpc.core.errors import UsageError
 from rc_hpc.parallel.launch import child_environment
