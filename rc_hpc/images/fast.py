@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from rc_hpc.images.glyphs import outlines
-from rc_hpc.images.scene import BLACK, DPI, Scene
+from rc_hpc.images.scene import BLACK, DPI, Scene, Texts
 from rc_hpc.images.view import View
 
 WHITE = (1.0, 1.0, 1.0, 1.0)
@@ -45,30 +45,34 @@ class FastRenderer:
         agg = self._agg
         agg.clear()
         agg.draw_path(self._pen(), self._square, np.diag((width, height, 1.0)), WHITE)
-        is_disc = order < len(discs.radii)
-        faces = np.zeros((len(order), 4))  # segments have none
-        faces[is_disc, :3] = discs.colours[order[is_disc]]
-        faces[is_disc, 3] = 1.0
-        edges = np.ones((len(order), 4))
-        edges[:, :3] = np.concatenate((discs.edge_colours, segments.colours))[order]
-        agg.draw_path_collection(
-            self._pen(view.frame),
-            self._as_it_is,
-            [self._circle if disc else self._segment for disc in is_disc],
-            _transforms(view)[order],
-            np.empty((0, 2)),
-            self._as_it_is,
-            faces,
-            edges,
-            np.concatenate((discs.edge_widths, segments.widths))[order],
-            [(0, None)],
-            np.array([True]),
-            [None],
-            "screen",
-            **self._more,
-        )
-        if scene.texts.words:
-            for path, onto, colour in outlines(scene.texts, view):
+        faces = np.zeros((len(view.depth), 4))  # segments have none
+        faces[: len(discs.radii), :3] = discs.colours
+        faces[: len(discs.radii), 3] = 1.0
+        edges = np.ones((len(view.depth), 4))
+        edges[:, :3] = np.concatenate((discs.edge_colours, segments.colours))
+        widths = np.concatenate((discs.edge_widths, segments.widths))
+        transforms = _transforms(view)
+        written = list(outlines(scene.texts, view)) if scene.texts.words else []
+        for part, texts in pieces(order, scene.texts):
+            is_disc = part < len(discs.radii)
+            agg.draw_path_collection(
+                self._pen(view.frame),
+                self._as_it_is,
+                [self._circle if disc else self._segment for disc in is_disc],
+                transforms[part],
+                np.empty((0, 2)),
+                self._as_it_is,
+                faces[part],
+                edges[part],
+                widths[part],
+                [(0, None)],
+                np.array([True]),
+                [None],
+                "screen",
+                **self._more,
+            )
+            for text in texts:
+                path, onto, colour = written[text]
                 agg.draw_path(self._pen(), path, onto, colour)
         rgba = np.asarray(agg.buffer_rgba())
         pixels = np.empty((height, width, 3), np.uint8)
@@ -88,6 +92,18 @@ class FastRenderer:
         if frame is not None:
             pen.set_clip_rectangle(Bbox([frame[:2], frame[2:]]))
         return pen
+
+
+def pieces(order: np.ndarray, texts: Texts) -> list[tuple[np.ndarray, list[int]]]:
+    """What is painted, cut after each disc on which something is written, with those texts."""
+    after = np.array(texts.discs or (-1,) * len(texts.words), np.int64)
+    place = {int(item): k for k, item in enumerate(order)} if np.any(after >= 0) else {}
+    found, start = [], 0
+    for disc in sorted(set(after[after >= 0].tolist()), key=place.__getitem__):
+        end = place[disc] + 1
+        found.append((order[start:end], np.flatnonzero(after == disc).tolist()))
+        start = end
+    return [*found, (order[start:], np.flatnonzero(after < 0).tolist())]
 
 
 def _transforms(view: View) -> np.ndarray:

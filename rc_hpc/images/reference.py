@@ -6,6 +6,7 @@ import math
 
 import numpy as np
 
+from rc_hpc.images.fast import pieces
 from rc_hpc.images.glyphs import outlines
 from rc_hpc.images.scene import DPI, Scene
 from rc_hpc.images.view import View
@@ -34,8 +35,6 @@ class AseRenderer:
         from ase.visualize.plot import Matplotlib
         from matplotlib.backends.backend_agg import FigureCanvasAgg
         from matplotlib.figure import Figure
-        from matplotlib.patches import PathPatch
-        from matplotlib.transforms import Affine2D
 
         discs = scene.discs
         atoms = Atoms(discs.numbers, positions=discs.positions, cell=scene.cell)
@@ -57,13 +56,14 @@ class AseRenderer:
                 radii=discs.radii,
                 colors=discs.colours,
                 show_unit_cell=0 if scene.cell is None else 2,
+                bbox=view.window,
             )
             _add_segments(plot, scene)
             plot.write()
             _style(plot, scene)
             axes.set_axis_off()
-            for path, onto, colour in outlines(scene.texts, view):
-                figure.add_artist(PathPatch(path, fc=colour, lw=0, transform=Affine2D(onto)))
+            if scene.texts.words:
+                _write(plot, scene, view)
             canvas.draw()
             return np.asarray(canvas.buffer_rgba())[..., :3].copy()
 
@@ -86,11 +86,35 @@ def _add_segments(plot, scene: Scene) -> None:
     plot.positions = np.concatenate((plot.positions, plot.to_image_plane_positions(middles)))
 
 
+def _write(plot, scene: Scene, view: View) -> None:
+    """Put the texts into the list of what is painted, each after its disc."""
+    from matplotlib.patches import PathPatch
+    from matplotlib.transforms import Affine2D
+
+    painted = list(plot.ax.patches)
+    for patch in painted:
+        patch.remove()
+    written = [
+        PathPatch(path, fc=colour, lw=0, transform=Affine2D(onto))
+        for path, onto, colour in outlines(scene.texts, view)
+    ]
+    for part, texts in pieces(_drawn_order(plot, scene), scene.texts):
+        for _ in part:
+            plot.ax.add_patch(painted.pop(0))
+        for text in texts:
+            plot.ax.add_artist(written[text])
+
+
+def _drawn_order(plot, scene: Scene) -> np.ndarray:
+    """Discs and segments in the order of ASE's list, without what is hidden."""
+    order = plot.positions[:, 2].argsort()  # as ASE has it
+    return order[np.concatenate((np.ones(len(scene.discs.radii), bool), plot.T != -1))[order]]
+
+
 def _style(plot, scene: Scene) -> None:
     """Give outlines and segments their colours and widths."""
     discs, segments = scene.discs, scene.segments
-    order = plot.positions[:, 2].argsort()  # as ASE has it
-    order = order[np.concatenate((np.ones(len(discs.radii), bool), plot.T != -1))[order]]
+    order = _drawn_order(plot, scene)
     colours = np.concatenate((discs.edge_colours, segments.colours))[order]
     widths = np.concatenate((discs.edge_widths, segments.widths))[order]
     for patch, colour, width in zip(plot.ax.patches, colours, widths, strict=True):

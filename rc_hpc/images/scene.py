@@ -78,7 +78,7 @@ class Segments:
 
 @dataclass(frozen=True)
 class Texts:
-    """Words centred at points, written over everything else in their own order.
+    """Words centred at points.
 
     Attributes
     ----------
@@ -89,12 +89,16 @@ class Texts:
         Red, green, blue, 0 to 1.
     sizes : (k,) float64
         Of the font, points.
+    discs : tuple of int
+        The disc right after which each is written, -1: after everything else; empty: all of them
+        after everything else, in their own order.
     """
 
     words: tuple[str, ...]
     positions: np.ndarray
     colours: np.ndarray
     sizes: np.ndarray
+    discs: tuple[int, ...] = ()
 
 
 NO_SEGMENTS = Segments(

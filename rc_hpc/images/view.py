@@ -56,6 +56,9 @@ class View:
         What is painted, the first first: indices of discs, then segments, as in `depth`.
     texts : (k, 2) float64
         Centres of the texts, px.
+    window : (4,) float64 or None
+        Left, lower, right and upper edge of what the picture shows, Å on the screen; None: what
+        ASE takes by itself.
     """
 
     rotation: np.ndarray
@@ -71,9 +74,10 @@ class View:
     depth: np.ndarray
     order: np.ndarray
     texts: np.ndarray
+    window: np.ndarray | None = None
 
 
-def project(scene: Scene, rotation, size: int | tuple[int, int] = 768) -> View:
+def project(scene: Scene, rotation, size: int | tuple[int, int] = 768, window=None) -> View:
     """The scene on the screen of a camera, its discs and cell fitted into the picture.
 
     Parameters
@@ -82,13 +86,19 @@ def project(scene: Scene, rotation, size: int | tuple[int, int] = 768) -> View:
         Camera; see `rc_hpc.geometry.cameras`.
     size
         Width and height of the picture, px; one number for a square.
+    window : (4,) array_like, optional
+        Shown in place of what fits: left, lower, right and upper edge, Å on the screen.
     """
     discs, segments = scene.discs, scene.segments
     rotation = np.asarray(rotation, float)
     room = np.broadcast_to(size, 2)
-    low, high = _bounds(scene, rotation)
-    extent = PADDING * (high - low)[:2]
-    offset = (low + high)[:2] / 2 - extent / 2
+    if window is None:
+        low, high = bounds(scene, rotation)
+        extent = PADDING * (high - low)[:2]
+        offset = (low + high)[:2] / 2 - extent / 2
+    else:
+        window = np.asarray(window, float)
+        extent, offset = window[2:] - window[:2], window[:2]
     # Discs and segments in one product, as in ASE: the last digit of a depth can decide the order.
     points = np.concatenate((discs.positions, segments.middles)) @ rotation
     scale = (room / extent).min()
@@ -115,6 +125,7 @@ def project(scene: Scene, rotation, size: int | tuple[int, int] = 768) -> View:
         points[:, 2],
         order[drawn[order]],
         to_pixels(scene.texts.positions @ rotation),
+        window,
     )
 
 
@@ -143,7 +154,7 @@ def paint_order(depth) -> np.ndarray:
     return order[np.lexsort((order, group))]
 
 
-def _bounds(scene: Scene, rotation: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def bounds(scene: Scene, rotation: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Lowest and highest screen coordinates and depth of discs and cell, Å."""
     centres, radii = scene.discs.positions @ rotation, scene.discs.radii[:, None]
     low, high = (centres - radii).min(0), (centres + radii).max(0)
