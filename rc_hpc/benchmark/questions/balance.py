@@ -66,8 +66,8 @@ def balanced(
                 excess[wrong.text] += 1
             cost = ((without + scores[k]) ** 2).sum(axis=1)
             # (e - 1)^2 - e^2 of each wrong text
-            texts = np.array([sum(1 - 2 * excess[w.text] for w in one) for one in own])
-            cost = cost + TEXTS / 16 * texts
+            change = [sum(1 - 2 * excess[w.text] for w in one) for one in own]
+            cost = cost + TEXTS / 16 * np.array(change)
             best = int(np.argmin(cost))
             if cost[best] < cost[taken[k]] - 1e-9:
                 taken[k], changed = best, True

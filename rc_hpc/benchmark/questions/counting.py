@@ -178,16 +178,24 @@ def _reduced(cell) -> dict[int, int]:
 
 
 def _some(wrong: list[Wrong], number: int, times: int, rng) -> list[Wrong]:
-    """Some of those nearest in the number of formula units; the first is of one unit."""
-    units = [k for k in range(1, len(wrong) + 2) if k != times]
-    window = sorted(units, key=lambda k: abs(np.log(k / times)))[: number + 4]
-    chosen = rng.choice(window, number, replace=False)
-    return [wrong[units.index(int(k))] for k in chosen]
+    """Some of fewer and of more formula units, the nearest of both; so many fewer as comes."""
+    below = int(rng.integers(min(number, times - 1) + 1))
+    fewer, more = wrong[: times - 1][::-1], wrong[times - 1 :]
+    return [
+        *(fewer[k] for k in _first_ones(len(fewer), below, rng)),
+        *(more[k] for k in _first_ones(len(more), number - below, rng)),
+    ]
 
 
 def _near(middle: int, number: int, rng) -> list[int]:
     window = sorted(range(1, LARGEST * middle + 3), key=lambda k: abs(np.log(k / middle)))
-    return [int(k) for k in rng.choice(window[: number + 2], number, replace=False)]
+    return [window[k] for k in _first_ones(len(window), number, rng)]
+
+
+def _first_ones(there: int, number: int, rng) -> list[int]:
+    """Some of the first few."""
+    window = min(there, number + 2)
+    return sorted(int(k) for k in rng.choice(window, number, replace=False))
 
 
 DISPLAYED = Stratum(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
+from functools import partial
 from itertools import pairwise
 
 import numpy as np
@@ -72,7 +73,7 @@ def _looked(world: World, number: int) -> Iterator[Candidate]:
             if not strict or scene.mutation:
                 continue
             pool = {c.id: _indices(c) for c in strict}
-            classes = world.once(("classes", name), lambda b=base, p=pool: _classes(b, p))
+            classes = world.once(("classes", name), partial(_classes, base, pool))
             if len(set(classes.values())) < 4:
                 world.refused["Q6: fewer than four inequivalent directions"] += 1
                 continue

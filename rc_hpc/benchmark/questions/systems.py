@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
+from functools import partial
 from itertools import combinations
 
 import numpy as np
@@ -45,7 +46,7 @@ def _named(world: World, number: int) -> Iterator[Candidate]:
     views, symprec = world.views(number), world.options.system_symprec
     for scene in world.plain("cell", "supercell"):
         system = world.bases[scene.structure].system
-        again = world.once(("system", scene.id), lambda scene=scene: system_of(scene, symprec))
+        again = world.once(("system", scene.id), partial(system_of, scene, symprec))
         if again != system:
             world.refused["Q4: two computations disagree"] += 1
             continue

@@ -188,7 +188,11 @@ def visible(scene: DisplayedScene, views: Sequence[str] | None = None) -> np.nda
 def markable(scene: DisplayedScene, views: Sequence[str], options: QuestionOptions) -> np.ndarray:
     """Which atoms are visible enough to be asked about, (n,) bool."""
     shares = visible(scene)
-    across = {"mean": np.mean, "all": np.min, "any": np.max}[options.visibility](shares, axis=0)
+    across = {
+        "mean": shares.mean(axis=0),
+        "all": shares.min(axis=0),
+        "any": shares.max(axis=0),
+    }[options.visibility]
     shown = visible(scene, views).max(axis=0)
     least = options.visible_mark
     found: np.ndarray = (across >= least) & (shown >= least)
