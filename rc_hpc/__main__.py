@@ -23,6 +23,7 @@ COMMANDS = {
     **{name: f"rc_hpc.{name}" for name in (kind.command.split()[0] for kind in KINDS.values())},
     "tables": "rc_hpc.tables",
     "figures": "rc_hpc.figures",
+    "show": "rc_hpc.show",
     "ladder": "rc_hpc.ladder.__main__",
     "diff": "rc_hpc.diff",
     "split": "rc_hpc.split",

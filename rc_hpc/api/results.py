@@ -143,14 +143,10 @@ class Ceiling:
         UsageError
             It is not among `subsets`.
         """
-        delta, frame = self.options.delta, self.phantoms
         cameras = set(subset.split("+"))
         if not any(cameras == set(name.split("+")) for name in self.subsets.index):
             raise UsageError(f"{subset!r} is no view subset of this ceiling: see subsets.index")
-        near = frame[[f"residual_{camera}" for camera in sorted(cameras)]].max(axis=1) <= delta
-        pair = frame["view_a"].isin(cameras) & frame["view_b"].isin(cameras)
-        away = (frame["gap"] <= delta) & (frame["distance"] > delta)
-        return frame[near & pair & away].reset_index(drop=True)
+        return self._computed.phantoms_on([self._row], subset).drop(columns="structure")
 
     def plot(self, subset: str | None = None) -> Figure:
         """What each camera sees, with the phantoms of a view subset, above all subsets.

@@ -79,8 +79,10 @@ class Kind:
     rows
         ``rows(path)``: what the file says of each structure, for the lists of them; see
         `rc_hpc.kinds.common.lists`.
-    page, show
-        The kind's part of a report page, and of the picture of one structure.
+    show
+        ``show(path, packed, id, subset)``: one structure in words and as a figure, or None.
+    page
+        The kind's part of a report page.
     code
         Modules and packages that decide its results, as paths below ``rc_hpc``.
     """

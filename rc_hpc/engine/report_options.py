@@ -77,6 +77,32 @@ class FigureOptions(Options):
     )
 
 
+@dataclass(frozen=True)
+class ShowOptions(Options):
+    """Which structures of which file are shown, and where their pictures go."""
+
+    file: Path = file_of_results()
+    ids: tuple[str, ...] = opt(
+        (), "ids of the structures", many=True, positional=True, required=True, metavar="ID"
+    )
+    subset: str | None = opt(
+        None,
+        "view subset whose phantoms are shown, cameras joined by +",
+        metavar="CAMERAS",
+        told="the smallest of those that have most",
+    )
+    packed: Path | None = opt(
+        None,
+        "packed file that the results were computed from",
+        parse=Path,
+        metavar="FILE.h5",
+        told="the one beside it",
+    )
+    output: Path = opt(
+        Path("show"), "folder for the pictures", parse=Path, short="-o", metavar="DIR"
+    )
+
+
 def lists(field: str, what: str) -> str:
     """Help on the names that each kind of file has of something."""
     texts = []

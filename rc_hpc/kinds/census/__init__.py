@@ -51,6 +51,7 @@ KIND = Kind(
     },
     summary=("reference", "status"),
     rows="rows:rows",
+    show="show:show",
     figures="figures:PLOTS",
     figure_lines={
         "view-curve": "R1 by number of views: mean, least and largest over the subsets; phantom "

@@ -1,4 +1,7 @@
-"""Rows of a census in memory as frames: codes by name, a row each subset, phantom or structure."""
+"""Rows of a census in memory as frames: codes by name, a row each subset, phantom or structure.
+
+They may come from a census that was not written, or from files.
+"""
 
 from __future__ import annotations
 
@@ -17,13 +20,12 @@ from rc_hpc.kinds.census.schema import CELLS, CENSUS_STRUCTURES
 from rc_hpc.kinds.common.options import protocol_of
 from rc_hpc.kinds.common.statics import subset_statics
 from rc_hpc.kinds.packed.schema import STRUCTURES
+from rc_hpc.store.batch import Rows
 from rc_hpc.store.schema import Column
 from rc_hpc.symmetry.labels import BRAVAIS_LATTICES, POINT_GROUPS, Label, label
 
 if TYPE_CHECKING:
     import pandas as pd
-
-    from rc_hpc.store.batch import Rows
 
 #: Names by stored code of the columns that hold such codes.
 _VOCABULARIES = {
@@ -144,6 +146,14 @@ class Computed:
         frame |= {f"residual_{view}": table["residual"][:, v] for v, view in enumerate(views)}
         frame["distance"] = table["distance"]
         return pd.DataFrame(frame)
+
+    def phantoms_on(self, rows: Sequence[int] | np.ndarray, subset: str) -> pd.DataFrame:
+        """The phantoms by acceptance at delta of these structures on one view subset."""
+        delta, frame, cameras = self.options.delta, self.phantoms(rows), subset.split("+")
+        near = frame[[f"residual_{camera}" for camera in cameras]].max(axis=1) <= delta
+        pair = frame["view_a"].isin(cameras) & frame["view_b"].isin(cameras)
+        away = (frame["gap"] <= delta) & (frame["distance"] > delta)
+        return frame[near & pair & away].reset_index(drop=True)
 
 
 def _name(column: Column) -> str:

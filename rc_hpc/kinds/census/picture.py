@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from rc_hpc.geometry.protocol import Protocol
+from rc_hpc.kinds.census.coincidence import clearest
 from rc_hpc.oracle.cell import tile
 from rc_hpc.report import style
 
@@ -19,6 +20,10 @@ if TYPE_CHECKING:
 
 #: Views side by side.
 COLUMNS = 5
+#: Height of a pair of views side by side, in.
+PAIR_IN = 3.1
+#: Atoms that are named of those seen at one place.
+_NAMED = 3
 #: Subsets of which each can still have a place of its own.
 MOST_SUBSETS = 64
 #: Heights of a row of views, of the bars, and of a camera's line below them, in.
@@ -35,12 +40,21 @@ _PHANTOM: dict[str, Any] = {
     "markeredgewidth": 1.2,
     "zorder": 9,
 }
+#: A ring in the discs' own radius around an atom that causes a phantom.
+_RING: dict[str, Any] = {"fill": False, "edgecolor": "black", "linewidth": 1.8, "zorder": 8}
+#: White around marks, so that they are seen on any colour.
+_HALO = 2.2
+#: Phantoms above which marks are smaller.
+_CROWD = 60
 
 
 def draw_views(
     cell: Any, protocol: Protocol, subsets: pd.DataFrame, subset: str, phantoms: pd.DataFrame
 ) -> Figure:
     """The views of a structure with its phantoms, above the phantoms of each subset.
+
+    Between them one phantom is shown in the two views whose rays meet there, with the atoms on
+    which these rays fall.
 
     Parameters
     ----------
@@ -56,7 +70,7 @@ def draw_views(
     rows = -(-len(protocol.views) // COLUMNS)
     several = len(subsets) <= MOST_SUBSETS
     below = BARS_IN + ROW_IN * len(protocol.views) if several else 0.0
-    heights = [VIEWS_IN] * rows + [below] * several
+    heights = [VIEWS_IN] * rows + [PAIR_IN] * bool(len(phantoms)) + [below] * several
     with style.styled():
         figure = Figure(figsize=(style.PAGE_IN, sum(heights)), layout="constrained")
         parts = figure.subfigures(len(heights), 1, squeeze=False, height_ratios=heights)[:, 0]
@@ -69,12 +83,74 @@ def draw_views(
                     _view(ax, protocol, camera, positions, numbers, points)
                     marked = protocol.views[camera] in subset.split("+")
                     ax.set_title(protocol.views[camera], color="black" if marked else "0.6")
+        if len(phantoms):
+            _pair(parts[rows], protocol, positions, numbers, phantoms)
         if several:
             _all_subsets(parts[-1], protocol, subsets, subset)
         figure.suptitle(f"{len(phantoms)} phantoms (×) on {subset}", fontsize="medium")
     # A notebook shows figures by itself only where pyplot is in use.
     figure._repr_png_ = partial(_png, figure)
     return figure
+
+
+def _pair(
+    part: Any,
+    protocol: Protocol,
+    positions: np.ndarray,
+    numbers: np.ndarray,
+    phantoms: pd.DataFrame,
+) -> None:
+    """The clearest phantom in its two views with the atoms that are seen where it is.
+
+    Beside them the view that contradicts it most: there nothing of the element is seen near it.
+    """
+    coincidence = clearest(protocol, positions, numbers, phantoms)
+    refuting = coincidence.refuting
+    axes = part.subplots(1, 2 + (refuting is not None))
+    for ax, camera, atoms in zip(axes[:2], coincidence.cameras, coincidence.atoms, strict=True):
+        ax.set_axis_off()
+        _view(ax, protocol, camera, positions, numbers, coincidence.position[None])
+        _rings(ax, protocol, camera, positions, numbers, atoms)
+        names = ", ".join(f"{coincidence.element} {atom + 1}" for atom in atoms[:_NAMED])
+        more = ", ..." if len(atoms) > _NAMED else ""
+        ax.set_title(f"{protocol.views[camera]}: × where {names}{more} is seen")
+    if refuting is not None:
+        axes[2].set_axis_off()
+        _view(axes[2], protocol, refuting, positions, numbers, coincidence.position[None])
+        axes[2].set_title(f"{protocol.views[refuting]}: no {coincidence.element} is seen at ×")
+    part.suptitle(
+        f"a phantom {coincidence.element}: the nearest {coincidence.element} is "
+        f"{coincidence.distance:.3g} Å away",
+        fontsize="medium",
+    )
+
+
+def _rings(
+    ax: Axes,
+    protocol: Protocol,
+    camera: int,
+    positions: np.ndarray,
+    numbers: np.ndarray,
+    atoms: np.ndarray,
+) -> None:
+    """Rings around some atoms, over everything that hides them."""
+    from ase.data import covalent_radii
+    from matplotlib.patches import Circle
+
+    screen, depth = _projected(protocol, camera, positions[atoms])
+    scale = protocol.focal[camera] / -depth if protocol.pinhole[camera] else np.ones(len(depth))
+    radii = RADII * covalent_radii[numbers[atoms]] * scale
+    for centre, radius in zip(screen, radii, strict=True):
+        ring = Circle(tuple(centre), radius, **_RING)
+        ring.set_path_effects(_halo(_RING["linewidth"]))
+        ax.add_patch(ring)
+
+
+def _halo(width: float) -> list[Any]:
+    """What draws a mark over a white band of itself."""
+    from matplotlib.patheffects import Normal, Stroke
+
+    return [Stroke(linewidth=width + _HALO, foreground="white"), Normal()]
 
 
 def _png(figure: Figure) -> bytes:
@@ -105,7 +181,10 @@ def _view(
     colors = jmol_colors[numbers[order]]
     ax.add_collection(PatchCollection(discs, facecolor=colors, edgecolor="black", linewidth=0.5))
     if len(phantoms):
-        ax.plot(*_projected(protocol, camera, phantoms)[0].T, **_PHANTOM)
+        size = _PHANTOM["markersize"] * (1 if len(phantoms) <= _CROWD else 0.6)
+        look = {**_PHANTOM, "markersize": size}
+        (marks,) = ax.plot(*_projected(protocol, camera, phantoms)[0].T, **look)
+        marks.set_path_effects(_halo(_PHANTOM["markeredgewidth"]))
     ax.autoscale_view()
     ax.set_aspect("equal", anchor="N")
 

@@ -98,7 +98,7 @@ def _basic(path: Path) -> pd.DataFrame:
     columns["crystal_system"] = np.where(known, systems, "")
     columns["space_group"] = pd.array(batch["space_group"], "Int64")
     columns["status"] = np.array(statuses, object)
-    columns["quarantine"] = np.array(_causes(path, batch), object)
+    columns["quarantine"] = np.array(quarantine_in_words(batch), object)
     columns["message"] = batch["message"]
     frame = pd.DataFrame(columns)
     for name, lacking in (("n_atoms", batch["n_atoms"] == 0), ("space_group", ~known)):
@@ -106,8 +106,14 @@ def _basic(path: Path) -> pd.DataFrame:
     return frame
 
 
-def _causes(path: Path, batch: Batch) -> list[str]:
-    """Why each structure is quarantined, in words; empty where it is not."""
+def quarantine_in_words(batch: Batch) -> list[str]:
+    """Why each structure is quarantined, in words; empty where it is not.
+
+    Parameters
+    ----------
+    batch
+        Columns ``quarantine``, ``sweep`` and ``source_space_group``.
+    """
     causes = []
     for bits, sweep, claimed in zip(
         batch["quarantine"].tolist(), batch["sweep"], batch["source_space_group"], strict=True

@@ -1,0 +1,67 @@
+"""Single structures of a result file, in words and as pictures."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+from rc_hpc.core.errors import Exit, RcError, UsageError
+from rc_hpc.core.kind import Kind
+from rc_hpc.engine.report_options import ShowOptions
+from rc_hpc.engine.results import kind_of
+from rc_hpc.kinds.registry import KINDS
+from rc_hpc.report import style
+
+#: Files of each picture, and the resolution of those made of pixels.
+ENDINGS, DPI = ("png", "svg"), 200
+#: What the names of their files do not hold.
+_UNSAFE = re.compile(r"[^\w.+=-]+")
+
+
+def show(options: ShowOptions, quiet: bool) -> int:
+    """Print what is known of each structure, and write its pictures; returns the exit code.
+
+    Raises
+    ------
+    UsageError
+        There is nothing of the kind to show, or no structure of that name.
+    RcError
+        A picture cannot be written.
+    """
+    kind = kind_of(options.file)
+    if not kind.show:
+        drawable = ", ".join(one.name for one in KINDS.values() if one.show)
+        raise UsageError(
+            f"{options.file} is a {kind.name} file, of which no structure can be shown, only of "
+            f"{drawable} files: python -m rc_hpc.tables {options.file} --table structures "
+            "lists them"
+        )
+    for number, id_ in enumerate(options.ids):
+        if number and not quiet:
+            print()
+        _one(kind, options, id_, quiet)
+    return Exit.CLEAN
+
+
+def _one(kind: Kind, options: ShowOptions, id_: str, quiet: bool) -> None:
+    words, figure = kind.load("show")(options.file, options.packed, id_, options.subset)
+    written = [] if figure is None else _write(figure, options.output, id_)
+    if not quiet:
+        print("\n".join([words, *([", ".join(map(str, written))] if written else [])]))
+
+
+def _write(figure: Any, folder: Path, id_: str) -> list[Path]:
+    """The figure as files named after the structure."""
+    paths = [folder / f"{_UNSAFE.sub('_', id_).lstrip('.') or '_'}.{end}" for end in ENDINGS]
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with style.styled():
+            for path in paths:
+                figure.savefig(path, dpi=DPI)
+    except OSError as error:
+        raise RcError(
+            f"{folder}: cannot be written ({error.strerror}): choose another --output folder or "
+            "free space"
+        ) from error
+    return paths

@@ -1,0 +1,164 @@
+"""One structure of a census in words and as a picture."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from rc_hpc.core.constants import NUMERICAL_ZERO
+from rc_hpc.core.errors import Status, UsageError
+from rc_hpc.kinds.census.coincidence import coincidences
+from rc_hpc.kinds.census.computed import Computed
+from rc_hpc.kinds.census.from_file import read_computed
+from rc_hpc.kinds.census.picture import draw_views
+from rc_hpc.kinds.common.atoms import packed_of
+from rc_hpc.kinds.common.lists import quarantine_in_words
+from rc_hpc.oracle.cell import tile
+from rc_hpc.symmetry.labels import label
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.figure import Figure
+
+#: Phantoms that are told one by one.
+_TOLD = 3
+
+
+class Cell(NamedTuple):
+    """A conventional cell as `draw_views` takes it: rows and positions in Å."""
+
+    lattice: np.ndarray
+    positions: np.ndarray
+    numbers: np.ndarray
+
+
+def show(
+    path: Path, packed: Path | None, id_: str, subset: str | None
+) -> tuple[str, Figure | None]:
+    """What a census says of one structure, and its picture; none of a refused one.
+
+    Parameters
+    ----------
+    path
+        The census.
+    packed
+        The packed file it was computed from; None: that beside it.
+    id_
+        Of the structure.
+    subset
+        View subset whose phantoms are shown, cameras joined by ``+``; None: the smallest of those
+        that have most.
+
+    Raises
+    ------
+    UsageError
+        There is no such structure, subset or packed file.
+    """
+    computed = read_computed(path, packed_of(path, packed), id_)
+    status = Status(int(computed.value("structures/status", 0)))
+    lines = _about(computed)
+    if status != Status.ok:
+        return "\n".join(
+            [*lines, f"status: {status.name}", computed.value("structures/message", 0)]
+        ), None
+    subsets = computed.subsets([0]).droplevel("structure")
+    chosen = _chosen(subsets, subset, path)
+    phantoms = computed.phantoms_on([0], chosen)
+    cell = _cell(computed)
+    lines += [*_readings(computed, subsets), *_why(computed, cell, chosen, phantoms)]
+    return "\n".join(lines), draw_views(cell, computed.protocol, subsets, chosen, phantoms)
+
+
+def _cell(computed: Computed) -> Cell:
+    atoms = computed.packed.child("atoms", 0)
+    return Cell(computed.value("structures/lattice", 0), atoms["position"], atoms["number"])
+
+
+def _chosen(subsets: pd.DataFrame, asked: str | None, path: Path) -> str:
+    if asked is None:
+        return str(subsets["n_phantoms"].idxmax())
+    for name in subsets.index:
+        if set(name.split("+")) == set(asked.split("+")):
+            return str(name)
+    raise UsageError(f"--subset {asked}: {path} has {', '.join(subsets.index)}")
+
+
+def _about(computed: Computed) -> list[str]:
+    """Name, sizes, true label, and what is doubtful of it."""
+    row = computed.structures().iloc[0]
+    title = f"{computed.value('structures/id', 0)}"
+    if row["formula"]:
+        title += f": {row['formula']}, {row['n_atoms']} atoms in the conventional cell"
+    lines = [title]
+    if row["space_group"]:
+        truth = computed.truth(0)
+        which = "as read" if computed.options.truth == "stored" else "conventional cell"
+        lines.append(f"truth ({which}): {truth.crystal_system}, {truth.symbol} ({truth.number})")
+    batch = {
+        name: computed.rows.batch[f"structures/{name}"]
+        for name in ("quarantine", "sweep", "source_space_group")
+    }
+    (causes,) = quarantine_in_words(batch)
+    if causes:
+        lines.append(f"quarantined: {causes}")
+    return lines
+
+
+def _readings(computed: Computed, subsets: pd.DataFrame) -> list[str]:
+    """What the subsets give: all cameras first, then the wrong ones, then the pairs."""
+    delta, lines = computed.options.delta, []
+    if computed.full is not None:
+        full = subsets.iloc[computed.full]
+        proof = "certified" if full["certified"] else "not certified"
+        lines.append(f"all {full['views']} cameras, delta {delta:g} Å: {_reading(full)}, {proof}")
+    wrong = subsets[~subsets["correct_crystal_system"] & (subsets["label_status"] != "not_done")]
+    lines.append(f"wrong on {len(wrong)} of {len(subsets)} view subsets")
+    lines += [f"  {name}: {_reading(one)}, {_phantoms(one)}" for name, one in wrong.iterrows()]
+    rest = subsets.drop(wrong.index)
+    rest = rest[rest["n_phantoms"] > 0]
+    if len(rest):
+        lines.append(f"right in spite of phantoms on {len(rest)}")
+        lines += [f"  {name}: {_reading(one)}, {_phantoms(one)}" for name, one in rest.iterrows()]
+    return lines
+
+
+def _reading(one: pd.Series) -> str:
+    if not one["space_group"]:
+        return f"{one['n_recovered']} atoms without a label"
+    read = label(int(one["space_group"]))
+    return f"{read.crystal_system}, {read.symbol} ({read.number}), {one['n_recovered']} atoms"
+
+
+def _phantoms(one: pd.Series) -> str:
+    plural = "" if one["n_phantoms"] == 1 else "s"
+    return f"{one['n_phantoms']} phantom{plural}, from delta {_length(one['phantom_delta'])} Å on"
+
+
+def _length(value: float) -> str:
+    """A length, Å, without the noise of arithmetic."""
+    return "0" if value < NUMERICAL_ZERO else f"{value:.3g}"
+
+
+def _why(computed: Computed, cell: Cell, subset: str, phantoms: pd.DataFrame) -> list[str]:
+    """The phantoms of a subset by the atoms that cause them."""
+    if not len(phantoms):
+        return [f"no phantoms on {subset}"]
+    protocol = computed.protocol
+    _, positions, numbers = tile(cell.lattice, cell.positions, cell.numbers, protocol.tiling)
+    nearest_last = phantoms.sort_values("distance", ascending=False, kind="stable")
+    lines = [f"why, on {subset}:"]
+    for one in coincidences(protocol, positions, numbers, nearest_last.iloc[:_TOLD]):
+        seen = [
+            f"{protocol.views[camera]} sees {one.element} {atoms[0] + 1}"
+            for camera, atoms in zip(one.cameras, one.atoms, strict=True)
+        ]
+        place = ", ".join(f"{x:.3f}" for x in one.position)
+        lines.append(
+            f"  at ({place}) Å {' and '.join(seen)}: the rays pass {_length(one.gap)} Å from each "
+            f"other, and no {one.element} is there (the nearest {one.distance:.3g} Å away)"
+        )
+    if len(phantoms) > _TOLD:
+        lines.append(f"  and {len(phantoms) - _TOLD} more")
+    return lines

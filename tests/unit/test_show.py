@@ -1,0 +1,121 @@
+"""One structure in words and as a picture."""
+
+import json
+
+import h5py
+import numpy as np
+import pytest
+from ase.build import bulk
+from ase.spacegroup import crystal
+
+from rc_hpc.census import main as census
+from rc_hpc.core.errors import Exit
+from rc_hpc.kinds.census.coincidence import clearest, coincidences
+from rc_hpc.kinds.census.from_file import read_computed
+from rc_hpc.show import main
+
+#: SiO2 in P6_222: on cameras along b and c silicon is seen where none is.
+QUARTZ = crystal(
+    ["Si", "O"],
+    [(0.5, 0, 0), (0.2, 0.4, 0.5)],
+    spacegroup=180,
+    cellpar=[5.0, 5.0, 5.46, 90, 90, 120],
+)
+
+
+@pytest.fixture(scope="module")
+def file(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("show")
+    for name, atoms in (("quartz", QUARTZ), ("salt", bulk("NaCl", "rocksalt", a=5.64))):
+        atoms.write(folder / f"{name}.cif")
+    (folder / "broken.cif").write_text("data_x\n_cell_length_a nothing\n")
+    output = folder / "mine.h5"
+    assert census([f"{folder}/*.cif", "-o", str(output), "-q"]) == Exit.FAILURES
+    return output
+
+
+def test_words_are_those_of_the_file(file, tmp_path, capsys):
+    assert main([str(file), "quartz.cif", "-o", str(tmp_path)]) == Exit.CLEAN
+    told = capsys.readouterr().out
+    with h5py.File(file) as h5:
+        row = list(h5["structures/id"].asstr()).index("quartz.cif")
+        right = h5["cells/correct_crystal_system"][row]
+        counts = h5["cells/n_phantoms"][row]
+        names = list(h5["subsets/name"].asstr())
+    assert f"wrong on {(~right).sum()} of 26 view subsets" in told and (~right).any()
+    for name, fine, n in zip(names, right, counts, strict=True):
+        assert (f"  {name}: " in told) == (not fine or n > 0)
+        assert fine or f"{n} phantom" in told.partition(f"  {name}: ")[2].partition("\n")[0]
+    assert "no Si is there" in told or "no O is there" in told
+    assert (tmp_path / "quartz.cif.png").stat().st_size > 10_000
+    svg = (tmp_path / "quartz.cif.svg").read_text()
+    assert "</svg>" in svg
+
+
+def test_without_a_phantom_and_refused(file, tmp_path, capsys):
+    asked = [str(file), "salt.cif", "broken.cif", "-o", str(tmp_path)]
+    assert main([*asked, "--subset", "oblique2+body_diagonal+axis_c+axis_b+axis_a"]) == Exit.CLEAN
+    salt, broken = capsys.readouterr().out.split("\n\n")
+    assert "certified" in salt and "no phantoms on" in salt
+    assert "status: empty" in broken and "holds no atom sites" in broken
+    assert not (tmp_path / "broken.cif.png").exists()
+
+
+def test_the_atoms_that_are_named_lie_on_the_rays(file):
+    """Told again from the definition: images in both views coincide with the phantom's."""
+    computed = read_computed(file, file.with_name("mine.packed.h5"), "quartz.cif")
+    atoms, protocol = computed.packed.child("atoms", 0), computed.protocol
+    positions, numbers = atoms["position"], atoms["number"]
+    phantoms = computed.phantoms_on([0], "axis_b+axis_c")
+    assert len(phantoms) == computed.subsets([0]).droplevel(0).loc["axis_b+axis_c", "n_phantoms"]
+    explained = coincidences(protocol, positions, numbers, phantoms)
+    for one in explained:
+        for camera, seen in zip(one.cameras, one.atoms, strict=True):
+            flat = protocol.rotations[camera][:, :2]
+            off = np.linalg.norm((positions[seen] - one.position) @ flat, axis=1)
+            assert len(seen) and (off <= one.gap / 2 + 1e-6).all()
+        flat = protocol.rotations[one.refuting][:, :2]
+        own = positions[numbers == {"Si": 14, "O": 8}[one.element]]
+        assert np.linalg.norm((own - one.position) @ flat, axis=1).min() > 0.01
+    assert clearest(protocol, positions, numbers, phantoms).distance == max(
+        one.distance for one in explained
+    )
+
+
+@pytest.mark.parametrize(
+    ("asked", "says"),
+    [
+        (["quart.cif"], "no structure 'quart.cif'; there are quartz.cif"),
+        (["quartz.cif", "--subset", "front"], "--subset front"),
+        (["quartz.cif", "--packed", "mine.h5"], "was not computed from it"),
+    ],
+)
+def test_what_is_not_there_is_named(file, asked, says, capsys, monkeypatch):
+    monkeypatch.chdir(file.parent)
+    assert main([str(file), *asked]) == Exit.USAGE
+    assert says in capsys.readouterr().err
+
+
+def test_atoms_are_found_under_another_name(file, tmp_path, capsys):
+    (tmp_path / "moved.h5").write_bytes(file.read_bytes())
+    assert main([str(tmp_path / "moved.h5"), "salt.cif", "-o", str(tmp_path)]) == Exit.USAGE
+    assert "--packed" in capsys.readouterr().err
+    (tmp_path / "atoms.h5").write_bytes(file.with_name("mine.packed.h5").read_bytes())
+    assert main([str(tmp_path / "moved.h5"), "salt.cif", "-o", str(tmp_path)]) == Exit.CLEAN
+
+
+def test_names_of_pictures_stay_in_their_folder(tmp_path, capsys):
+    salt = bulk("NaCl", "rocksalt", a=5.64)
+    salt.write(tmp_path / "salt.cif")
+    line = json.dumps({"id": "../..\\a/b c", "cif": (tmp_path / "salt.cif").read_text()})
+    (tmp_path / "odd.jsonl").write_text(line + "\n")
+    output = tmp_path / "odd.h5"
+    assert census([str(tmp_path / "odd.jsonl"), "-o", str(output), "-q"]) == Exit.CLEAN
+    assert main([str(output), "../..\\a/b c", "-o", str(tmp_path / "s")]) == Exit.CLEAN
+    written = sorted(path.name for path in (tmp_path / "s").iterdir())
+    assert written == ["_.._a_b_c.png", "_.._a_b_c.svg"]
+
+
+def test_other_kinds_say_what_can_be_shown(file, capsys):
+    assert main([str(file.with_name("mine.packed.h5")), "salt.cif"]) == Exit.USAGE
+    assert "only of census files" in capsys.readouterr().err
