@@ -27,6 +27,15 @@ EXTRACTION = "extraction"
 VOTELESS = (EXTRACTION, "answer-from-text")
 
 
+#: Convention that files leave out: that of the released study.
+FROZEN = "C1"
+
+
+def released_name(convention: str) -> str:
+    """A convention as files name it: not at all where it is the frozen one."""
+    return "" if convention == FROZEN else convention
+
+
 @dataclass(frozen=True, slots=True)
 class Prediction:
     """One structure of one arm.

@@ -156,6 +156,14 @@ class Arm:
         return replace(file, scored=not reason, details=told | dict(details or {}))
 
 
+def pictures_of(options: Mapping, arm: str) -> dict:
+    """What an arm's predictions record of their pictures, from what its run recorded."""
+    drawing = options.get("drawing") if arm == "pixels" else None
+    if drawing is None:
+        return {}
+    return {"pictures": json.loads(json.dumps(drawing, sort_keys=True))}  # one order of keys
+
+
 def emitted(rows: Sequence[Row]) -> list[dict]:
     """Atoms of the extraction arm, as `rc_hpc.answers.extractions.read_extractions` reads them.
 
@@ -217,6 +225,7 @@ def stored_predictions(
             "prompts": sorted(set(questions["prompt_version"][questions["arm"] == code])),
             "parameters": options["parameters"],
             "provider": options["provider"],
+            **pictures_of(options, name),
         }
         files.append(replace(arm.predictions(parser, details), source=f"{path} ({name})"))
     return files

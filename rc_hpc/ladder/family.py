@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import hashlib
 import tomllib
+from collections.abc import Iterable
 from functools import lru_cache
 from importlib import resources
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
+from rc_hpc.answers.arms import RELEASED_ARMS, PredictionFile
+from rc_hpc.core.errors import UsageError
 from rc_hpc.stats import statistics
 
 if TYPE_CHECKING:
@@ -14,19 +19,61 @@ if TYPE_CHECKING:
 
 
 @lru_cache(maxsize=1)
-def _content() -> dict:
+def released() -> dict[str, Any]:
+    """The released study's family, as ``data/family.toml`` lists it."""
     file = resources.files("rc_hpc.ladder").joinpath("data", "family.toml")
     return tomllib.loads(file.read_text(encoding="utf-8"))
 
 
 def family() -> tuple[dict, ...]:
-    """The tests of the released study's family, as ``data/family.toml`` lists them."""
-    return tuple(_content()["test"])
+    """The tests of the released study's family."""
+    return tuple(released()["test"])
 
 
-def note() -> str:
-    """What a caption says of the family."""
-    return _content()["note"]
+def read_family(path: Path) -> dict[str, Any]:
+    """A family from a file of the same form.
+
+    Raises
+    ------
+    UsageError
+        Not such a file; says what is wrong with which test.
+    """
+    try:
+        content = tomllib.loads(path.read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        raise UsageError(f"--family {path}: cannot be read ({error})") from error
+    tests = content.get("test")
+    if not isinstance(tests, list) or not tests:
+        raise UsageError(f"--family {path}: holds no tests: give one [[test]] or more")
+    for number, test in enumerate(tests, 1):
+        try:
+            test["name"].strip()
+            test.setdefault("vectors", False)
+            p_value(test)
+        except (KeyError, TypeError, ValueError, AttributeError) as error:
+            raise UsageError(
+                f"--family {path}: test {number} cannot be computed ({error!r}): give name, test "
+                "(sign, fisher, spearman or kruskal-wallis) and its inputs"
+            ) from error
+    return content
+
+
+def fingerprint(files: Iterable[PredictionFile]) -> str:
+    """SHA-256 of what the released pixel and coordinate files among these predict."""
+    lines = [
+        "|".join((file.kind, file.model, file.convention, p.material_id, str(p.pred)))
+        for file in files
+        if file.arm in RELEASED_ARMS and file.kind in ("pixels", "coordinates")
+        for p in file.predictions
+    ]
+    return hashlib.sha256("\n".join(sorted(lines)).encode()).hexdigest()
+
+
+def caption(content: dict[str, Any]) -> str:
+    """What a caption says of a family."""
+    title = content.get("title", "{n} tests").format(n=len(content["test"]))
+    note = f"; {content['note']}" if content.get("note") else ""
+    return f"{title}, Benjamini-Hochberg over all of them{note}"
 
 
 def p_value(test: dict) -> float:

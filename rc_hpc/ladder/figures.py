@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -50,11 +50,19 @@ def ladder(given: Given) -> Figure:
         _names(left, rows)
         _rungs(left, rows, recorded)
         _shares(right, rows, recorded)
-        left.set_title(f"R3 on the {cell} cell", loc="left")
+        left.set_title(_cell_told(cell, given.options.get("cells_drawn", ())), loc="left")
     axes[-1, 0].set_xlabel("share of structures")
-    axes[-1, 1].set_xlabel("perception's share of the shortfall,\n(R3 - R4) / (ceiling - R4)")
+    axes[-1, 1].set_xlabel("perception's share of the shortfall,\nP / (P + S), bootstrap 95 %")
     style.below(figure, 4, *axes[0])
     return figure
+
+
+def _cell_told(cell: str, drawn: Sequence[str]) -> str:
+    """Title of the panels of one R3 cell; says where the pictures show another."""
+    told = f"R3 on the {cell} cell"
+    if drawn and set(drawn) != {cell}:
+        told += f", pictures of the {' and '.join(drawn)} one: see the split by cell"
+    return told
 
 
 def _names(ax: Axes, rows: pd.DataFrame) -> None:
@@ -117,7 +125,11 @@ def _marks(
 
 
 def _ceilings(rows: pd.DataFrame) -> list[str]:
-    return [column.removeprefix("share_") for column in rows if column.startswith("share_")]
+    return [
+        column.removeprefix("share_")
+        for column in rows
+        if column.startswith("share_") and not column.endswith("boot95")
+    ]
 
 
 def _shares(ax: Axes, rows: pd.DataFrame, recorded: list[dict]) -> None:
@@ -126,10 +138,14 @@ def _shares(ax: Axes, rows: pd.DataFrame, recorded: list[dict]) -> None:
     for row in places:
         ax.axhline(row, **style.GRID)
     for number, ceiling in enumerate(ceilings):
-        ax.plot(
-            rows[f"share_{ceiling}"],
-            places,
+        share = rows[f"share_{ceiling}"]
+        limits = (rows[f"share_{ceiling}_{end}boot95"] for end in ("low", "high"))
+        ax.errorbar(
+            share,
+            places + style.dodge(number, len(ceilings), 0.4),
+            xerr=style.interval(share, *limits),
             label=f"share under {ceiling}",
+            elinewidth=0.7,
             **style.points(number + 2, filled=number == 0),
         )
     ax.axvline(0.5, label="one half", **style.GUIDE)
@@ -270,6 +286,7 @@ def draw_ladder(evidence: Evidence, tables: Iterable[Table], folder: Path) -> Dr
                 name: int(np.sum(determined)) for name, determined in evidence.ceilings.items()
             },
             "structures": len(evidence.ids),
+            "cells_drawn": sorted({file.cell for file in evidence.of("pixels").values()}),
             "gate_samples": options.gate_samples,
         },
     )

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -21,7 +22,7 @@ from rc_hpc.store.reader import open_ours, read_table
 from rc_hpc.symmetry.labels import bravais, crystal_system, label
 
 #: Arms whose files must be over the same structures.
-_ALIGNED = ("pixels", "coordinates", "question-only", "formula-only")
+ALIGNED = ("pixels", "coordinates", "question-only", "formula-only")
 _COLUMNS = (
     "id",
     "duplicate",
@@ -126,10 +127,27 @@ def read_crystals(path: Path, ids: Sequence[str]) -> Crystals:
     return Crystals(Path(path), rows, columns)
 
 
-def read_ceiling(
-    path: Path, ids: Sequence[str], truths: Sequence[str] | np.ndarray
-) -> tuple[str, np.ndarray]:
-    """Name of a census's ceiling and, for each of these structures, whether it is determined.
+@dataclass(frozen=True)
+class Ceiling:
+    """What a census says is determined.
+
+    Attributes
+    ----------
+    name
+        ``R1``, with its delta where that is not tau.
+    determined : (n,) bool
+        Of each structure.
+    options
+        Of the census, as recorded.
+    """
+
+    name: str
+    determined: np.ndarray
+    options: dict[str, Any]
+
+
+def read_ceiling(path: Path, ids: Sequence[str], truths: Sequence[str] | np.ndarray) -> Ceiling:
+    """A census's ceiling over these structures.
 
     Raises
     ------
@@ -165,7 +183,7 @@ def read_ceiling(
             )
     delta = options["delta"]
     name = "R1" if delta == options["pack"]["tau"] else f"R1^{delta:g}"
-    return name, correct[rows]
+    return Ceiling(name, correct[rows], options)
 
 
 def read_labels(path: Path, key: str) -> dict[str, str]:
@@ -198,15 +216,14 @@ def read_labels(path: Path, key: str) -> dict[str, str]:
         ) from error
 
 
-def common_ids(files: Sequence[PredictionFile]) -> tuple[str, ...]:
-    """Ids that all files of the ladder's arms are over, in the order of the first.
+def common_ids(aligned: Sequence[PredictionFile]) -> tuple[str, ...]:
+    """Ids that all these files of the ladder's arms are over, in the order of the first.
 
     Raises
     ------
     RcError
         Two of them are not over the same structures; names both.
     """
-    aligned = [file for file in files if file.kind in _ALIGNED and not file.convention]
     if not aligned:
         return ()
     first = aligned[0]

@@ -13,10 +13,10 @@ from rc_hpc.report.tables import ENDINGS
 TABLES = {
     "files": "every prediction file, recounted, with its error rates and gates",
     "leaderboard": "R4 of every model with its interval",
-    "ladder": "R4, R3, P, S and share of every model, McNemar",
+    "cells": "the headline where R3 listed a cell as large as the drawn one, elsewhere, by system",
+    "ladder": "R4, R3, P, S and share of every model with their intervals, McNemar",
     "models": "medians, intervals, dominance, rank correlations over the scored models",
     "sensitivity": "the same headline under other tie rules and per sample",
-    "cells": "... by stored or conventional cell and by crystal system",
     "length": "R3 against the atoms listed",
     "length-split": "R3 up to and above the median of the atoms listed",
     "size": "atoms by crystal system",
@@ -25,7 +25,7 @@ TABLES = {
     "exchangeability": "whether votes depend on the structure",
     "conventions": "render conventions against the frozen one",
     "contrasts": "pairs of models (--contrast) within cue strata",
-    "family": "the corrected tests of the released study, all adjusted values",
+    "family": "tests corrected together (--family; with the released files those of the study)",
     "baselines": "majority, metric rule, forests (--train)",
     "strata": "what the metric of the cell tells",
     "cues": "models where the cell's metric tells the system, and where not",
@@ -58,6 +58,10 @@ class LadderOptions(Options):
         File of emitted atoms.
     contrast
         Pairs of models that are compared within strata.
+    convention
+        Convention of the pictures whose ladder is made.
+    family
+        File of the tests that are corrected together.
     gate_samples
         Also leave rows unscored that lost too many of their samples.
     resamples
@@ -115,6 +119,19 @@ class LadderOptions(Options):
         metavar=("MODEL", "MODEL"),
         words=2,
         many=True,
+    )
+    convention: str | None = opt(
+        None,
+        "pictures whose ladder is made, where files show several conventions",
+        metavar="NAME",
+        told="C1, or the only one",
+    )
+    family: Path | None = opt(
+        None,
+        "TOML file of the tests to be corrected together, in the form of ladder/data/family.toml",
+        parse=Path,
+        metavar="FILE",
+        told="with the released files those of the released study, else none",
     )
     gate_samples: bool = opt(
         False, "also leave rows unscored that lost more than 5 % of their samples"

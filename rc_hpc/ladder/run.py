@@ -38,6 +38,8 @@ def run(options: LadderOptions, talk: Talk) -> int:
         _write(tables, options.output, options, talk)
     if options.figures is not None:
         tell(draw_ladder(evidence, tables, options.figures), talk.quiet)
+    for note in evidence.cells_differ:
+        print(f"rc_hpc: {note}", file=sys.stderr)
     if not talk.quiet:
         for name, reason in missing.items():
             print(f"rc_hpc: table {name} left out: it {reason}", file=sys.stderr)

@@ -2,8 +2,8 @@
 
 For one model on n structures, with R1 what the pictures determine, R3 the model on coordinates
 as text and R4 the model on pictures, all as numbers of structures: P = R3 - R4 (perception),
-S = R1 - R3 (what remains), share = P / (P + S). A model is residual-dominant iff its share is
-below one half. All arrays are over the same structures in the same order.
+S = R1 - R3 (what remains), share = P / (P + S) where neither is negative. A model is
+residual-dominant iff P < S. All arrays are over the same structures in the same order.
 """
 
 from __future__ import annotations
@@ -14,15 +14,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from rc_hpc.ladder import shares
 from rc_hpc.stats import statistics
 from rc_hpc.stats.frames import frame_of
 from rc_hpc.stats.intervals import wilson
 
 if TYPE_CHECKING:
     import pandas as pd
-
-#: Half of the shortfall: the border of residual dominance.
-HALF = 0.5
 
 
 @dataclass(frozen=True)
@@ -70,13 +68,11 @@ class Rungs:
     def parts(self, ceiling: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """P, S (structures) and share of each model under the ceiling (n,).
 
-        The share is NaN where P + S is 0.
+        The share is NaN where it has no meaning, see `shares.share_of`.
         """
         r4, r3 = self.r4.sum(axis=1), self.r3.sum(axis=1)
         p, s = r3 - r4, np.sum(ceiling) - r3
-        total = p + s
-        share = np.divide(p, total, out=np.full(len(p), np.nan), where=total != 0)
-        return p, s, share
+        return p, s, shares.share_of(p, s)
 
 
 def table(rungs: Rungs, ceilings: Mapping[str, np.ndarray]) -> pd.DataFrame:
@@ -91,8 +87,9 @@ def table(rungs: Rungs, ceilings: Mapping[str, np.ndarray]) -> pd.DataFrame:
     -------
     DataFrame
         `R4_count` and `R3_count` of `n` with Wilson limits, `P`, then `S` and `share` per
-        ceiling, the discordant pairs `R3_only` and `R4_only` with their exact McNemar `p`,
-        and `unscored`, the reason why a row is out of the statistics.
+        ceiling, the share with bootstrap limits over structures, the discordant pairs `R3_only`
+        and `R4_only` with their exact McNemar `p`, and `unscored`, the reason why a row is out
+        of the statistics.
     """
     import pandas as pd
 
@@ -108,6 +105,8 @@ def table(rungs: Rungs, ceilings: Mapping[str, np.ndarray]) -> pd.DataFrame:
         )
     for name, ceiling in ceilings.items():
         frame["P"], frame[f"S_{name}"], frame[f"share_{name}"] = rungs.parts(ceiling)
+        ends = shares.intervals(r4, r3, ceiling)
+        frame[f"share_{name}_lowboot95"], frame[f"share_{name}_highboot95"] = ends.T
     frame["R3_only"], frame["R4_only"] = (r3 & ~r4).sum(axis=1), (r4 & ~r3).sum(axis=1)
     frame["p"] = [
         statistics.sign_test(*pair) for pair in zip(frame["R3_only"], frame["R4_only"], strict=True)
@@ -135,44 +134,49 @@ def over_models(rungs: Rungs, ceilings: Mapping[str, np.ndarray]) -> pd.DataFram
     ]
     records = []
     for name, ceiling in ceilings.items():
-        p, _, share = rungs.parts(ceiling)
-        interval = statistics.bootstrap_median(share[np.isfinite(share)])
+        p, s, _ = rungs.parts(ceiling)
+        share = shares.ranked(p, s)
+        interval = shares.median_interval(share)
         records.append({"ceiling": name, "quantity": "R1", **_counted(int(np.sum(ceiling)), size)})
         records.append(
             {
                 "ceiling": name,
-                "quantity": "median share, bootstrap 95 %",
-                "value": _median(share),
+                "quantity": "median share, bootstrap 95 %" if m > 1 else "share of the one model",
+                "value": shares.median(share),
                 "low": interval.low,
                 "high": interval.high,
                 "n": m,
             }
         )
-        for first, last in _ranks(m):
+        for first, last in _ranks(len(share)):
             interval = statistics.order_statistic_interval(share, first, last)
             records.append(
                 {
                     "ceiling": name,
                     "quantity": f"median share, order statistics {first} and {last}",
-                    "value": _median(share),
-                    "low": interval.low,
-                    "high": interval.high,
+                    "value": shares.median(share),
+                    "low": _finite(interval.low),
+                    "high": _finite(interval.high),
                     "coverage": interval.coverage,
                     "n": m,
                 }
             )
-        dominant, other = int((share < HALF).sum()), int((share >= HALF).sum())
+        residual, other = shares.dominant(p, s)
+        dominant = int(residual.sum())
         records.append(
             {
                 "ceiling": name,
                 "quantity": "residual-dominant models, sign test",
-                **_counted(dominant, dominant + other),
-                "p": statistics.sign_test(dominant, other),
-                "models": _named(rungs.models, share >= HALF, "all but "),
+                **_counted(dominant, dominant + int(other.sum())),
+                "p": statistics.sign_test(dominant, int(other.sum())),
+                "models": _named(rungs.models, other, "all but "),
             }
         )
-        for quantity, x in (("share against R4", share), ("P against R4", p)):
-            rank = statistics.spearman(x, r4)
+        for quantity, x, against in (
+            ("share against R4", share, r4[p + s > 0]),
+            ("P against R4", p, r4),
+        ):
+            rank = statistics.spearman(x, against)
             records.append(
                 {
                     "ceiling": name,
@@ -335,24 +339,23 @@ _HEADLINE_INTEGERS = ("models", "dominant", "nonpositive_P")
 
 
 def _headline(rungs: Rungs, ceiling: np.ndarray) -> dict:
-    p, _, share = rungs.parts(ceiling)
-    m, dominant = len(rungs.models), int((share < HALF).sum())
+    p, s, _ = rungs.parts(ceiling)
+    residual, other = shares.dominant(p, s)
+    m, dominant = len(rungs.models), int(residual.sum())
     return {
         "models": m,
         "mean_R4": rungs.r4.mean() if m else np.nan,
         "mean_R3": rungs.r3.mean() if m else np.nan,
-        "median_share": _median(share),
+        "median_share": shares.median(shares.ranked(p, s)),
         "dominant": dominant,
-        "dominant_p": statistics.sign_test(dominant, int((share >= HALF).sum())),
+        "dominant_p": statistics.sign_test(dominant, int(other.sum())),
         "nonpositive_P": int((p <= 0).sum()),
         "nonpositive_models": _named(rungs.models, p <= 0),
     }
 
 
-def _median(values: np.ndarray) -> float:
-    """Median of the defined values; NaN without any."""
-    defined = values[np.isfinite(values)]
-    return float(np.median(defined)) if len(defined) else float("nan")
+def _finite(value: float) -> float:
+    return value if np.isfinite(value) else float("nan")
 
 
 def _ranks(m: int) -> list[tuple[int, int]]:

@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from rc_hpc.answers.arms import FROZEN
 from rc_hpc.core.constants import CRYSTAL_SYSTEMS
 from rc_hpc.core.errors import UsageError
-from rc_hpc.ladder import contrasts, family
+from rc_hpc.ladder import contrasts, family, pictures, shares
 from rc_hpc.ladder import rungs as ladder
 from rc_hpc.ladder.baselines import cue_sufficient, metric_class
-from rc_hpc.ladder.evidence import PER_SAMPLE, Evidence, Missing
+from rc_hpc.ladder.evidence import PER_SAMPLE, SAME_SIZE, Evidence, Missing
 from rc_hpc.stats import statistics
 from rc_hpc.stats.frames import frame_of
 from rc_hpc.stats.intervals import wilson
@@ -21,8 +22,6 @@ from rc_hpc.stats.intervals import wilson
 if TYPE_CHECKING:
     import pandas as pd
 
-#: Render convention that the others are compared with.
-FROZEN = "C1_frozen"
 _VOTE = "released vote, first label on ties"
 
 
@@ -89,14 +88,17 @@ def _per_cell(e: Evidence, make: Callable[[str], pd.DataFrame]) -> pd.DataFrame:
 
 def _conditions(e: Evidence) -> str:
     counted = (f"{name} {int(np.sum(determined))}" for name, determined in e.ceilings.items())
-    what = f"ceilings {', '.join(counted)} of {len(e.ids)}"
-    return what if e.options.census else f"{what}, taken as all structures without a census"
+    what = [f"ceilings {', '.join(counted)} of {len(e.ids)}"]
+    if not e.options.census:
+        what[0] += ", taken as all structures without a census"
+    return "; ".join([*what, *e.told()])
 
 
 def _ladder(e: Evidence):
     frame = _per_cell(e, lambda cell: ladder.table(e.rungs(cell), e.ceilings))
     return (
-        "Attribution ladder: P = R3 - R4, S = ceiling - R3, share = P / (P + S); "
+        "Attribution ladder: P = R3 - R4, S = ceiling - R3, share = P / (P + S), none where P or "
+        f"S is negative; its interval: bootstrap over structures, {shares.N_RESAMPLES} resamples; "
         f"p exact McNemar; {_conditions(e)}; {_VOTE}",
         frame,
     )
@@ -105,9 +107,10 @@ def _ladder(e: Evidence):
 def _models(e: Evidence):
     frame = _per_cell(e, lambda cell: ladder.over_models(e.rungs(cell), e.ceilings))
     return (
-        f"Over the scored models; {_conditions(e)}; "
-        f"residual-dominant is a share below {ladder.HALF}; "
-        f"bootstrap {statistics.N_BOOTSTRAP} resamples, seed {statistics.SEED}",
+        f"Over the scored models; {_conditions(e)}; residual-dominant is P < S; a model with "
+        "P < 0 ranks below all shares, with S < 0 above; the median's interval: bootstrap over "
+        f"models, {statistics.N_BOOTSTRAP} resamples, seed {statistics.SEED}, from "
+        f"{shares.FEWEST_MODELS} models on",
         frame,
     )
 
@@ -121,20 +124,21 @@ def _sensitivity(e: Evidence):
         ),
     )
     return (
-        "The headline under other readings of the same votes: "
-        "what a tie is worth, and mean accuracy per sample",
+        "The headline under other readings of the same votes: what a tie is worth, and mean "
+        + "; ".join(["accuracy per sample", *e.told()]),
         frame,
     )
 
 
 def _cells(e: Evidence):
-    stored, drawn = e.crystals.columns["n_atoms_stored"], e.crystals.columns["n_atoms"]
-    same, ratio = stored == drawn, drawn / stored
+    drawn, ratio = e.crystals.columns["n_atoms"], e.atoms_ratio
+    same = ratio == 1
     groups = {
-        "all": np.ones(len(same), bool),
-        "stored cell of conventional size": same,
-        "stored cell smaller": ~same,
-        "stored cell of conventional size, neither hexagonal nor trigonal": same
+        SAME_SIZE: same,
+        "stored cell smaller": ratio > 1,
+        "stored cell larger": ratio < 1,
+        "all": np.ones(len(drawn), bool),
+        f"{SAME_SIZE}, neither hexagonal nor trigonal": same
         & ~np.isin(e.truths, ("hexagonal", "trigonal")),
     }
     groups |= {
@@ -142,11 +146,12 @@ def _cells(e: Evidence):
     }
     for system in CRYSTAL_SYSTEMS:
         groups[system] = e.truths == system
-        groups[f"{system}, stored cell of conventional size"] = groups[system] & same
-        groups[f"{system}, stored cell smaller"] = groups[system] & ~same
+        groups[f"{system}, {SAME_SIZE}"] = groups[system] & same
+        groups[f"{system}, stored cell smaller"] = groups[system] & (ratio > 1)
     first, ceiling = next(iter(e.ceilings.items()))
     frame = _per_cell(e, lambda cell: ladder.by_group(e.rungs(cell), ceiling, groups))
-    return f"The headline by the cell's setting and by crystal system; ceiling {first}", frame
+    told = "; ".join([f"ceiling {first}", *e.told()])
+    return f"The headline by the cell's setting and by crystal system; {told}", frame
 
 
 def _lengths(e: Evidence) -> dict[str, np.ndarray]:
@@ -238,17 +243,26 @@ def _exchangeability(e: Evidence):
 
 
 def _conventions(e: Evidence):
-    sweep = [file for file in e.files if file.convention]
-    frozen = {file.model: file for file in sweep if file.convention == FROZEN}
-    others = [file for file in sweep if file.convention != FROZEN and file.model in frozen]
+    drawn = [file for file in e.files if file.kind == "pixels"]
+    # the sweep's own frozen pictures go before those of the ladder, which are over more structures
+    frozen = {file.model: file for file in drawn if not file.convention}
+    frozen |= {f.model: f for f in drawn if f.convention == pictures.FROZEN_OF_SWEEP}
+    others = [
+        file
+        for file in drawn
+        if file.convention not in ("", pictures.FROZEN_OF_SWEEP) and file.model in frozen
+    ]
     if not others:
-        raise Missing(f"needs convention files of {FROZEN} and another convention")
+        raise Missing(f"needs pixel files of one model under {FROZEN} and another convention")
     right = {
         (f.convention, f.model): np.array([p.correct for p in f.rows(frozen[f.model].ids)])
         for f in others
     }
+    wanted = {model for _, model in right}
     base = {
-        model: np.array([p.correct for p in file.predictions]) for model, file in frozen.items()
+        model: np.array([p.correct for p in file.predictions])
+        for model, file in frozen.items()
+        if model in wanted
     }
     return (
         f"Render conventions (first) against {FROZEN} (second); p exact McNemar",
@@ -284,22 +298,27 @@ def _contrasts(e: Evidence):
     return what, contrasts.by_stratum(pairs, strata, ceilings)
 
 
-def _family(_: Evidence):
-    return (
-        f"The family of {len(family.family())} tests of the released study, Benjamini-Hochberg "
-        f"over all of them; {family.note()}",
-        family.adjusted(),
-    )
+def _family(e: Evidence):
+    if e.options.family is not None:
+        content = family.read_family(e.options.family)
+    elif family.fingerprint(e.files) == family.released()["files"]:
+        content = family.released()
+    else:
+        raise Missing(
+            "needs tests to correct together (--family), or the released pixel and coordinate "
+            "files, all of them and unchanged"
+        )
+    return family.caption(content), family.adjusted(tuple(content["test"]))
 
 
 #: Tables by name, in the order in which they are printed.
 MAKERS: dict[str, Callable[[Evidence], tuple[str, pd.DataFrame]]] = {
     "files": _files,
     "leaderboard": _leaderboard,
+    "cells": _cells,
     "ladder": _ladder,
     "models": _models,
     "sensitivity": _sensitivity,
-    "cells": _cells,
     "length": _length,
     "length-split": _length_split,
     "size": _size,

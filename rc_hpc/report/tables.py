@@ -200,7 +200,11 @@ def _join(texts: dict[str, list[str]], numeric: dict[str, bool]) -> None:
         ]
     if counts:
         del texts["n"]
-    for first, last, form in (("low95", "high95", "[{}, {}]"), ("min", "max", "{} to {}")):
+    for first, last, form in (
+        ("low95", "high95", "[{}, {}]"),
+        ("lowboot95", "highboot95", "[{}, {}]"),
+        ("min", "max", "{} to {}"),
+    ):
         for name in [name for name in texts if name.endswith(first)]:
             others = texts.pop(name.removesuffix(first) + last)
             texts[name] = [
@@ -211,7 +215,13 @@ def _join(texts: dict[str, list[str]], numeric: dict[str, bool]) -> None:
 
 
 def _title(name: str) -> str:
-    endings = {"count": "k/n", "low95": "Wilson 95 %", "min": "range", "angstrom": "(Å)"}
+    endings = {
+        "count": "k/n",
+        "low95": "Wilson 95 %",
+        "lowboot95": "bootstrap 95 %",
+        "min": "range",
+        "angstrom": "(Å)",
+    }
     *words, last = name.split("_")
     return " ".join((*words, endings.get(last, last)))
 

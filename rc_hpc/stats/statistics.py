@@ -82,7 +82,7 @@ def exact_lower_bound(count: int, n: int, confidence: float = 0.95) -> float:
 
 
 def bootstrap_median(
-    values: Sequence[float], n_resamples: int = N_BOOTSTRAP, seed: int = SEED
+    values: Sequence[float] | np.ndarray, n_resamples: int = N_BOOTSTRAP, seed: int = SEED
 ) -> Interval:
     """95 % percentile bootstrap of the median.
 

@@ -49,6 +49,16 @@ class PixelBlock:
     views: tuple[str, ...]
     attrs: dict
 
+    @property
+    def drawing(self) -> dict | None:
+        """What predictions record of the pictures, None where manifests differ in it."""
+        options = json.loads(self.attrs["options"]).get("drawing", ())
+        names = ("convention", "protocol", "radii_factor")
+        drawings = [{name: one[name] for name in names} for one in options]
+        if not drawings or any(one != drawings[0] for one in drawings):
+            return None
+        return drawings[0] | {"manifest": "RENDERS.h5"}
+
     def examples(self, ids: Sequence[str], systems: Sequence[str], path: Path) -> Examples:
         """Pictures and labels of some structures, which `path` names.
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+from rc_hpc.answers.arms import released_name
 from rc_hpc.answers.predictions import Prediction, PredictionFile, to_json
 from rc_hpc.answers.votes import count_votes, winner
 from rc_hpc.core.constants import CRYSTAL_SYSTEMS
@@ -35,7 +36,7 @@ def write_results(
     for result in done.seeds:
         checkpoints.save(folder / f"seed-{result.seed}.pt", result.weights)
         for rule in scores.RULES:
-            file = _predictions(result, rule, evaluation, recipe, identity)
+            file = _predictions(result, rule, evaluation, recipe, identity, pictures.drawing)
             path = folder / "predictions" / f"seed-{result.seed}-{rule}.json"
             write_whole(path, to_json(file).encode())
     # From what, rather than from the file: that comes last, and says that all is done.
@@ -46,7 +47,12 @@ def write_results(
 
 
 def _predictions(
-    result: SeedResult, rule: str, side: Scored, recipe: Recipe, identity: dict
+    result: SeedResult,
+    rule: str,
+    side: Scored,
+    recipe: Recipe,
+    identity: dict,
+    drawing: dict | None,
 ) -> PredictionFile:
     """One seed's answers; each view is a sample of the vote, the mean logit a single one."""
     logits = result.logits["evaluation"]
@@ -66,6 +72,8 @@ def _predictions(
         "split_sha256": identity["split"],
         "start_sha256": result.start,
     }
+    if drawing is not None:
+        details["pictures"] = drawing
     name = f"{recipe.model} ({recipe.weights} weights), seed {result.seed}, {rule}"
     return PredictionFile(
         name,
@@ -75,5 +83,6 @@ def _predictions(
         tuple(rows),
         unparseable=0,
         api_errors=0,
+        convention="" if drawing is None else released_name(drawing["convention"]),
         details=details,
     )

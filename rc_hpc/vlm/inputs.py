@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from rc_hpc.answers.arms import released_name
 from rc_hpc.answers.extractions import read_extractions
 from rc_hpc.answers.task import SEVEN_SYSTEMS, Task
 from rc_hpc.core.errors import RcError, UsageError
@@ -22,8 +23,6 @@ from rc_hpc.vlm.records import Subject, read_records
 #: Arms that show pictures, and arms that show no cell.
 WITH_PICTURES = ("pixels", "extraction")
 WITHOUT_CELL = ("question-only", "formula-only")
-#: Convention that needs no mention: that of the released study.
-FROZEN = "C1"
 OWN_FIRST, SHIPPED = PROMPTS
 
 
@@ -72,7 +71,7 @@ class Inputs:
             cell = self.cell
         manifest = self.manifest if arm in WITH_PICTURES else None
         convention = "" if manifest is None else manifest.convention
-        return cell, "" if convention == FROZEN else convention
+        return cell, released_name(convention)
 
     def formula(self, id_: str) -> str:
         """Formula, or nothing where no packed file was given."""

@@ -56,7 +56,8 @@ def query(subjects: SubjectOptions, options: QueryOptions, work: AskingOptions, 
             "(their status says why) and are left out",
             file=sys.stderr,
         )
-    return ask(inputs, SEVEN_SYSTEMS, options, work, talk)
+    drawing = None if inputs.manifest is None else inputs.manifest.drawing
+    return ask(inputs, SEVEN_SYSTEMS, options, work, talk, drawing)
 
 
 def ask(
@@ -65,8 +66,14 @@ def ask(
     options: QueryOptions,
     work: AskingOptions,
     talk: Talk,
+    drawing: dict | None = None,
 ) -> int:
     """Ask all questions that have no reply yet, and write what all replies say.
+
+    Parameters
+    ----------
+    drawing
+        What predictions record of their pictures, see `Manifest.drawing`.
 
     Raises
     ------
@@ -93,6 +100,7 @@ def ask(
         **identity,
         "about": questionnaire.record,
         "asked": options.to_dict(),
+        "drawing": drawing,
     }
     parser = work.parser or task.parser
     conditions = Conditions(task, asked, parameters, record, parser, price)

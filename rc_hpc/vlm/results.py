@@ -12,7 +12,7 @@ import numpy as np
 from rc_hpc.answers.arms import EXTRACTION, PredictionFile
 from rc_hpc.answers.file import columns, reading_column, write_answers
 from rc_hpc.answers.predictions import to_json
-from rc_hpc.answers.scoring import FAILED, Arm, Row, Sample, emitted
+from rc_hpc.answers.scoring import FAILED, Arm, Row, Sample, emitted, pictures_of
 from rc_hpc.answers.task import Task
 from rc_hpc.answers.votes import score
 from rc_hpc.core.errors import RcError
@@ -109,7 +109,8 @@ def write_results(
     results = []
     for name in conditions.questions.arms:
         arm = writer.arm(name)
-        file = None if name == EXTRACTION else arm.predictions(parser, details)
+        told = details | pictures_of(conditions.options, name)
+        file = None if name == EXTRACTION else arm.predictions(parser, told)
         writer.count(arm, file)
         results.append((arm, file))
     attributes = {

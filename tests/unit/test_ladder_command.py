@@ -177,8 +177,17 @@ def test_every_table_that_can_be_made_is_printed(folder, tmp_path, capsys):
     assert code == Exit.CLEAN and out.count(" p-values to 3 significant digits") == len(
         TABLES
     ) - err.count("left out")
-    left = {line.split()[2] for line in err.splitlines()}
-    assert left == {"conventions", "granularity", "resampling", "transplant", "emission"}
+    differ, *lines = err.splitlines()
+    assert differ.startswith("rc_hpc: R3 lists the stored cell, the pictures show the conventional")
+    assert {line.split()[2] for line in lines} == {
+        "conventions",
+        "family",
+        "granularity",
+        "resampling",
+        "transplant",
+        "emission",
+    }
+    assert out.index("The headline by the cell's setting") < out.index("Attribution ladder")
 
 
 def test_a_convention_sweep_alone(tmp_path, capsys):
@@ -200,7 +209,7 @@ def test_files_per_table(folder, tmp_path, capsys):
     assert code == Exit.CLEAN and (tmp_path / "out" / "ladder.md").read_text().startswith(
         "Attribution ladder"
     )
-    assert str(tmp_path / "out" / "family.md") in out
+    assert str(tmp_path / "out" / "models.md") in out
 
 
 def test_r3_on_two_cells_are_two_ladders(folder, capsys):
@@ -212,6 +221,85 @@ def test_r3_on_two_cells_are_two_ladders(folder, capsys):
     )
     frame = csv(capsys, folder, table="ladder").set_index("R3_cell")
     assert frame["R3_count"].to_dict() == {"conventional": 3, "stored": 6}
+
+
+FROZEN_TWICE = OPTIONS.protocol | {"tiling": [2, 2, 2]}
+
+
+def pictures(protocol, convention="C1"):
+    """Details of a prediction file that records its pictures."""
+    drawn = {"convention": convention, "protocol": protocol, "manifest": "renders.h5"}
+    return {"cell": "conventional", "pictures": drawn}
+
+
+def test_a_census_of_other_pictures_is_refused_with_the_command(folder, tmp_path, capsys):
+    made = census(tmp_path / "census.h5", with_options(OPTIONS, delta=0.15))
+    args = (folder, "--census", made, "--table", "ladder")
+    own = made_file("pixels", model="b", samples=RIGHT, details=pictures(OPTIONS.protocol))
+    write(folder / "own.json", own)
+    code, out, err = run(capsys, *args)
+    assert code == Exit.CLEAN
+    assert "pictures C1: protocol frozen, 5 views, tiling 1x1x1" in out
+    assert "1 pixel files do not record their pictures; the census is of protocol frozen" in out
+    write(folder / "own.json", made_file("pixels", model="b", details=pictures(FROZEN_TWICE)))
+    code, out, err = run(capsys, *args)
+    assert (code, out) == (Exit.USAGE, "") and "tiling 1x1x1, the pictures are of" in err
+    assert (
+        "python -m rc_hpc.census PACKED.h5 --for-pictures renders.h5 --delta 0.15 -o CENSUS.h5"
+        in err
+    )
+    write(
+        folder / "another.json",
+        made_file("pixels", model="c", details=pictures(OPTIONS.protocol)),
+    )
+    code, _, err = run(capsys, folder, "--table", "ladder")
+    assert code == Exit.USAGE and "give files of one drawing" in err
+
+
+def test_a_ladder_of_any_convention(tmp_path, capsys):
+    details = pictures(FROZEN_TWICE, "C4")
+    text = {"cell": "conventional"}
+    write(tmp_path / "c4.json", made_file("pixels", convention="C4", details=details))
+    write(tmp_path / "text.json", made_file("coordinates", samples=RIGHT, details=text))
+    row = csv(capsys, tmp_path, table="ladder").iloc[0]
+    assert (row["R4_count"], row["R3_count"], row["R3_cell"]) == (3, 6, "conventional")
+    write(
+        tmp_path / "c2.json",
+        made_file("pixels", convention="C2", samples=RIGHT, details=pictures(FROZEN_TWICE, "C2")),
+    )
+    code, _, err = run(capsys, tmp_path, "--table", "ladder")
+    assert code == Exit.USAGE and "choose pictures with --convention: C2, C4" in err
+    assert csv(capsys, tmp_path, "--convention", "C2", table="ladder")["R4_count"].item() == 6
+    code, _, err = run(capsys, tmp_path, "--convention", "C5")
+    assert code == Exit.USAGE and "conventions of the files: C2, C4" in err
+
+
+def test_shares_have_a_meaning_or_are_not_there(folder, tmp_path, capsys):
+    row = csv(capsys, folder, table="ladder").iloc[0]
+    assert 0 < row["share_all_lowboot95"] <= row["share_all_highboot95"] == 1
+    models = csv(capsys, folder, table="models").set_index("quantity")
+    assert models.loc["share of the one model", "value"] == 1
+    assert not models.index.str.startswith("median share").any()
+    assert np.isnan(models.loc["share of the one model", "low"])
+    # coordinates worse than pictures: nothing is lost in looking
+    write(folder / "pixels.json", made_file(samples=RIGHT))
+    write(folder / "text.json", made_file("R3 coordinates-as-text"))
+    row = csv(capsys, folder, table="ladder").iloc[0]
+    assert row["P"] == -3 and row.filter(like="share_all").isna().all()
+
+
+def test_a_family_from_a_file(folder, tmp_path, capsys):
+    path = tmp_path / "family.toml"
+    path.write_text(
+        'title = "Mine, {n}"\n'
+        '[[test]]\nname = "a"\ntest = "sign"\ncounts = [9, 1]\n'
+        '[[test]]\nname = "b"\ntest = "fisher"\ncounts = [[9, 10], [1, 10]]\n'
+    )
+    code, out, _ = run(capsys, folder, "--family", path, "--table", "family")
+    assert code == Exit.CLEAN and out.startswith("Mine, 2, Benjamini-Hochberg over all of them")
+    path.write_text('[[test]]\nname = "a"\ntest = "sign"\n')
+    code, _, err = run(capsys, folder, "--family", path, "--table", "family")
+    assert code == Exit.USAGE and "test 1 cannot be computed" in err
 
 
 def test_sample_gate_is_an_option(folder, capsys):

@@ -11,8 +11,10 @@ from query_cases import KEY, journal, make_crystals, runner
 from vlm_stub import Stub, chat, error, pictures_of
 
 from rc_hpc.answers.file import read_answers
-from rc_hpc.answers.predictions import read_predictions
+from rc_hpc.answers.predictions import find_files, read_predictions
+from rc_hpc.answers.scoring import stored_predictions
 from rc_hpc.core.constants import CRYSTAL_SYSTEMS
+from rc_hpc.kinds.renders.manifest import read_manifest
 from rc_hpc.ladder.__main__ import main as ladder
 from rc_hpc.query_vlm import main
 from rc_hpc.tables import main as print_tables
@@ -105,6 +107,13 @@ def test_a_run_and_all_its_files(query, tmp_path, crystals, capsys):
             {CRYSTAL_SYSTEMS[i]: int(n) for i, n in enumerate(row) if n} for row in votes
         ]
     assert len(json.loads((tmp_path / "a.emitted.json").read_text())) == 8
+    drawn = read_manifest(crystals / "renders.h5").drawing
+    assert drawn["convention"] == "C1" and drawn["protocol"]["tiling"] == [2, 2, 2]
+    again = stored_predictions(tmp_path / "a.h5")
+    for file in [read_predictions(path) for path in find_files([tmp_path / "a.predictions"])]:
+        (same,) = (one for one in again if one.kind == file.kind)
+        wanted = drawn if file.kind == "pixels" else None
+        assert file.details.get("pictures") == same.details.get("pictures") == wanted
 
     with h5py.File(crystals / "renders.h5") as manifest:
         names = set(manifest["pictures/file"].asstr()[()])

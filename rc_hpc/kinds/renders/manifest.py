@@ -79,6 +79,14 @@ class Manifest:
         """The cameras; its tiling is that of the pictures."""
         return protocol_of(self.options["protocol"])
 
+    @property
+    def drawing(self) -> dict[str, Any]:
+        """What predictions record of the pictures that they answer, as JSON values."""
+        return {
+            **{name: self.options[name] for name in ("convention", "protocol", "radii_factor")},
+            "manifest": self.path.name,
+        }
+
     @cached_property
     def whole(self) -> np.ndarray:
         """Which structures have a picture of every camera, (n,) bool."""
