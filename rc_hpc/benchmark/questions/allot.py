@@ -58,7 +58,7 @@ def allot(
 
 def _path(start, groups, open_to, available, flow, carried, limit):
     """Cells whose flow grows and shrinks in turn, so that `start` and a structure gain one."""
-    came: dict[tuple[str, str], tuple[str, str] | None] = {("g", start): None}
+    came = {("g", start): None}
     waiting = deque([("g", start)])
     while waiting:
         kind, name = node = waiting.popleft()

@@ -74,7 +74,9 @@ def _of(scene: DisplayedScene, world: World, number: int, atoms) -> Iterator[Can
     if not base.coordination:
         return
     views = world.views(number)
-    count = world.once(("neighbours", base.name), lambda: neighbours(base, world.bond_factor))
+    count = world.once(
+        ("neighbours", base.name), lambda: neighbours(base, world.settings.bond_factor)
+    )
     shown, enough = displayed_neighbours(scene), markable(scene, views, world.options)
     orbit = world.orbits(base.name)
     for atom in atoms:
@@ -121,7 +123,7 @@ def _others(candidate: Candidate, world: World, truths: Counter[str], rng):
 
 
 def _words(candidate: Candidate, world: World) -> str:
-    rule = bond_rule(world.bases[candidate.structure].pairs)
+    rule = bond_rule(world.bases[candidate.structure].pairs, world.settings.bond_factor)
     return f"How many nearest neighbours does the highlighted atom have? {rule}"
 
 

@@ -9,11 +9,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from rc_hpc.benchmark.display import at_scale, marked
 from rc_hpc.benchmark.questions.allot import allot
 from rc_hpc.benchmark.questions.balance import Wrong, balanced
 from rc_hpc.benchmark.questions.coordination import EASY, HARD
 from rc_hpc.benchmark.questions.counting import CONTENT, DISPLAYED
-from rc_hpc.benchmark.questions.derived import PLAIN, Derive
 from rc_hpc.benchmark.questions.directions import DIRECTIONS
 from rc_hpc.benchmark.questions.distances import DISTANCES, turned
 from rc_hpc.benchmark.questions.identity import IDENTITY
@@ -22,6 +22,7 @@ from rc_hpc.benchmark.questions.systems import SYSTEMS
 from rc_hpc.benchmark.questions.texts import describe, describe_pair
 from rc_hpc.benchmark.questions.world import Candidate, Stratum, World
 from rc_hpc.benchmark.records import LETTERS, STRATA, BaseStructure, DisplayedScene, Question
+from rc_hpc.benchmark.settings import DisplaySettings
 from rc_hpc.core.errors import RcError
 
 #: How each stratum's questions come about.
@@ -65,10 +66,7 @@ def draw_questions(
     bases: Sequence[BaseStructure],
     scenes: Sequence[DisplayedScene],
     options: QuestionOptions,
-    *,
-    seed: int,
-    bond_factor: float = 1.10,
-    derive: Derive = PLAIN,
+    settings: DisplaySettings,
 ) -> Draw:
     """Draw all questions; the same for the same structures and scenes in any order.
 
@@ -77,19 +75,15 @@ def draw_questions(
     scenes
         All that `rc_hpc.benchmark.display` shows of the structures and of what
         `rc_hpc.benchmark.questions.variants` makes of them.
-    seed
-        Of every choice.
-    bond_factor
-        Up to which multiple of the shortest distance of their pair atoms are bonded.
-    derive
-        How scenes with marks and at another scale are made.
+    settings
+        Under which the scenes were displayed; their seed is that of every choice.
 
     Raises
     ------
     RcError
         A stratum cannot be filled; says how far, and what would help.
     """
-    world = World.of(bases, scenes, options, bond_factor)
+    world, seed = World.of(bases, scenes, options, settings), settings.seed
     systems = {candidate.group for candidate in SYSTEMS.candidates(world, 0)}
     wanted = quotas(options, max(1, len(systems)))
     found: list[tuple[str, Candidate, tuple[Wrong, ...]]] = []
@@ -102,7 +96,7 @@ def draw_questions(
         sets = [asked.wrong(candidate, world, truths, rng) for candidate in chosen]
         wrong = balanced([candidate.truth for candidate in chosen], sets, rng)
         found += [(stratum, *pair) for pair in zip(chosen, wrong, strict=True)]
-    questions, shown = _written(found, world, seed, derive)
+    questions, shown = _written(found, world)
     mini = _subset(questions, options.mini, _stream(seed, "mini"))
     return Draw(questions, mini, shown, view_sets, dict(sorted(world.refused.items())))
 
@@ -164,18 +158,18 @@ def _taken(stratum: str, numbers, cells, rng) -> list[Candidate]:
     return turned(chosen) if stratum == "Q3" else chosen
 
 
-def _written(found, world: World, seed: int, derive: Derive):
+def _written(found, world: World):
     """Questions with ids and letters, and the scenes that they show."""
     questions: list[Question] = []
     shown: dict[str, DisplayedScene] = {}
     for stratum in STRATA:
         own = [(one, wrong) for name, one, wrong in found if name == stratum]
-        rng = _stream(seed, f"{stratum} letters")
+        rng = _stream(world.settings.seed, f"{stratum} letters")
         own = [own[k] for k in rng.permutation(len(own)).tolist()]
         letters = [LETTERS[k % 4] for k in range(len(own))]
         letters = [letters[k] for k in rng.permutation(len(own)).tolist()]
         for number, ((candidate, wrong), letter) in enumerate(zip(own, letters, strict=True), 1):
-            scenes = _derived(candidate, derive)
+            scenes = _derived(candidate, world.settings)
             shown.update((scene.id, scene) for scene in scenes)
             name = f"{stratum.lower().replace('_', '-')}-{number:04d}"
             others = [wrong[k] for k in rng.permutation(3).tolist()]
@@ -186,11 +180,12 @@ def _written(found, world: World, seed: int, derive: Derive):
     return questions, shown
 
 
-def _derived(candidate: Candidate, derive: Derive) -> tuple[DisplayedScene, ...]:
-    if len(candidate.scenes) == 2:
-        return derive.paired(*candidate.scenes)
-    scene = candidate.scenes[0]
-    return (derive.marked(scene, candidate.marks) if candidate.marks else scene,)
+def _derived(candidate: Candidate, settings: DisplaySettings) -> tuple[DisplayedScene, ...]:
+    """Scenes with marks; both of a pair at the scale of the wider."""
+    if candidate.marks:
+        return (marked(candidate.scenes[0], candidate.marks, settings),)
+    scale = min(scene.px_per_angstrom for scene in candidate.scenes)
+    return tuple(at_scale(scene, scale, settings) for scene in candidate.scenes)
 
 
 def _question(

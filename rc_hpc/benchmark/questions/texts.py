@@ -149,14 +149,14 @@ def counts_of(text: str) -> dict[str, int] | None:
     return {part[1]: int(part[2]) for part in found} if found and len(found) == len(parts) else None
 
 
-def bond_rule(pairs: Iterable[tuple[int, int]]) -> str:
+def bond_rule(pairs: Iterable[tuple[int, int]], factor: float) -> str:
     """Between which elements bonds are drawn, and how long they may be."""
     told = sorted("-".join(sorted(map(symbol_of, pair))) for pair in pairs)
     listed = told[0] if len(told) == 1 else f"{', '.join(told[:-1])} and {told[-1]}"
     return (
         f"Two atoms are neighbours where their elements are one of the pairs {listed} and their "
-        "distance is at most 1.10 times the shortest distance of that pair in the structure; "
-        "periodic images of an atom count separately."
+        f"distance is at most {factor:.2f} times the shortest distance of that pair in the "
+        "structure; periodic images of an atom count separately."
     )
 
 

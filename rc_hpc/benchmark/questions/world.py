@@ -14,6 +14,7 @@ import numpy as np
 from rc_hpc.benchmark.questions.balance import Wrong
 from rc_hpc.benchmark.questions.options import QuestionOptions
 from rc_hpc.benchmark.records import BaseStructure, DisplayedScene
+from rc_hpc.benchmark.settings import DisplaySettings
 from rc_hpc.symmetry.orbits import orbits
 
 #: Å, for orbits and the operations of a cell.
@@ -95,7 +96,7 @@ class World:
     bases: Mapping[str, BaseStructure]
     scenes: tuple[DisplayedScene, ...]
     options: QuestionOptions
-    bond_factor: float
+    settings: DisplaySettings
     refused: Counter[str] = field(default_factory=Counter)
     kept: dict[Any, Any] = field(default_factory=dict)
 
@@ -105,12 +106,12 @@ class World:
         bases: Sequence[BaseStructure],
         scenes: Sequence[DisplayedScene],
         options: QuestionOptions,
-        bond_factor: float,
+        settings: DisplaySettings,
     ) -> World:
         """The world of these, whatever their order."""
         named = {base.name: base for base in sorted(bases, key=lambda base: base.name)}
         known = [scene for scene in scenes if scene.structure in named]
-        return cls(named, tuple(sorted(known, key=lambda s: s.id)), options, bond_factor)
+        return cls(named, tuple(sorted(known, key=lambda s: s.id)), options, settings)
 
     @cached_property
     def by_structure(self) -> dict[str, list[DisplayedScene]]:
