@@ -86,7 +86,9 @@ def _file_problems(h5: h5py.File) -> Iterator[str]:
         for attribute in ("units", "description"):
             if not h5[name].attrs.get(attribute):
                 yield f"{name}: has no {attribute}"
-    missing = [path for path, *_ in _columns(schema) if path not in found]
+    missing = [
+        path for path, column, _ in _columns(schema) if path not in found and not column.later
+    ]
     if missing:
         yield from (f"{path}: missing" for path in missing)
     else:
@@ -114,6 +116,8 @@ def _column_problems(h5: h5py.File, schema: Schema) -> Iterator[str]:
         yield f"{name}: missing dimension"
         return
     for path, column, first in _columns(schema):
+        if path not in h5:  # of an earlier version
+            continue
         shape, dtype = shape_of(column, h5[first].shape[0], dims), layout.h5_dtype(column)
         if h5[path].shape != shape:
             yield f"{path}: shape {h5[path].shape}, must be {shape}"

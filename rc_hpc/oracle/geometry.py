@@ -21,6 +21,7 @@ from rc_hpc.geometry.pairs import (
 from rc_hpc.geometry.protocol import Protocol
 from rc_hpc.kernels.candidates import candidate_distances
 from rc_hpc.kernels.certificate import certify
+from rc_hpc.kernels.coverage import Coverage, cover_subsets
 from rc_hpc.kernels.doors import read_cell, read_pinhole_cell
 from rc_hpc.kernels.enumeration import enumerate_points, project_cell
 from rc_hpc.kernels.perspective import (
@@ -257,6 +258,17 @@ class GeometricOracle:
             SCALES,
             float(delta),
         )
+
+    def cover(self, found: Enumeration, zero: float) -> Coverage:
+        """Which candidates of every view subset nothing else can stand for.
+
+        Parameters
+        ----------
+        zero
+            Up to which gaps and residuals are nothing, and image points one, Å.
+        """
+        enumerated = Enumerated(found.points, found.candidates)
+        return cover_subsets(self.subsets.masks, enumerated, self.cameras.pairs, float(zero))
 
     def run(self, positions, numbers, delta, delta_max=0.0, keep_all=False) -> Reading:
         """Read one cell on every view subset.

@@ -40,6 +40,8 @@ class Column:
         Names of the trailing dimensions.
     fill
         Value of a row for which nothing was computed.
+    later
+        Files of earlier versions lack it, and are valid without.
     """
 
     path: str
@@ -48,6 +50,7 @@ class Column:
     description: str
     dims: tuple[str, ...] = ()
     fill: Any = 0
+    later: bool = False
 
     @property
     def numpy_dtype(self) -> np.dtype:

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from rc_hpc.core.constants import CENSUS_ZERO
 from rc_hpc.core.vocabulary import LabelStatus
 from rc_hpc.geometry.protocol import Protocol
 from rc_hpc.kinds.census.options import CensusOptions
@@ -83,6 +84,7 @@ class CensusOracle:
         )
         if self.geometry.pinhole:
             certified &= self.geometry.fixes_all(found)
+        covered = self.geometry.cover(found, CENSUS_ZERO)
         fields = {
             "structures/delta_max": found.reach,
             "structures/n_candidates": found.candidates.gap.size,
@@ -95,6 +97,10 @@ class CensusOracle:
             "cells/point_error": reading.point_error,
             "cells/atom_error": reading.atom_error,
             "cells/certified": certified,
+            "cells/n_forced": covered.n_forced,
+            "cells/n_redundant": covered.n_redundant,
+            "cells/unique_any": covered.n_redundant == 0,
+            "cells/log10_explanations": covered.log10_explanations,
             "cells/reconstruction": reading.reconstruction,
             "cells/label_status": status[reading.entry],
             f"cells/{coarsest}": labeller.codes(label)[..., 0],

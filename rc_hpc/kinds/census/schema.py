@@ -74,6 +74,46 @@ CELLS = (
         False,
     ),
     Column(
+        "cells/n_forced",
+        "i4",
+        "1",
+        "Places at which rays of all views meet within 1e-6 angstrom and that alone explain some "
+        "image point: every crystal with these pictures has an atom there. -1: such places do "
+        "not explain all image points, as of parallel views.",
+        _CELL,
+        -1,
+        later=True,
+    ),
+    Column(
+        "cells/n_redundant",
+        "i4",
+        "1",
+        "The other such places: each may be left out and the pictures stay the same.",
+        _CELL,
+        -1,
+        later=True,
+    ),
+    Column(
+        "cells/unique_any",
+        "?",
+        "1",
+        "All such places are forced: no other crystal of this lattice has these pictures, with "
+        "whatever number of atoms.",
+        _CELL,
+        False,
+        later=True,
+    ),
+    Column(
+        "cells/log10_explanations",
+        "f8",
+        "1",
+        "Two views: log10 of the number of sets of such places that have these pictures, with "
+        "any number of atoms; NaN elsewhere.",
+        _CELL,
+        np.nan,
+        later=True,
+    ),
+    Column(
         "cells/reconstruction",
         "i4",
         "1",

@@ -39,6 +39,7 @@ POINTS = (
 #: Every view subset, with its certificate.
 SUBSETS = (
     *POINTS,
+    "kernels/coverage",
     "kernels/doors",
     "kernels/perspective",
     "kernels/profile",
