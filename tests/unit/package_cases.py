@@ -7,8 +7,12 @@ from dataclasses import asdict, replace
 
 from PIL import Image
 
+from rc_hpc.answers.predictions import to_json
+from rc_hpc.answers.scoring import Arm, Row, Sample
+from rc_hpc.benchmark.letters import FOUR_LETTERS
 from rc_hpc.benchmark.package import SETS
 from rc_hpc.benchmark.records import LETTERS, Question
+from rc_hpc.core.vocabulary import Outcome
 
 SYSTEMS = ("cubic", "tetragonal", "hexagonal", "trigonal")
 #: Question and options of each stratum; where there are no options, numbers are drawn.
@@ -107,3 +111,31 @@ def picture(entry, size=8):
 def answered(one, answer):
     """The question with another right answer."""
     return replace(one, answer=answer, answer_text=one.options[answer])
+
+
+#: In the place of a reply: the call failed.
+LOST = object()
+
+
+def write_answers(path, model, arm, made, reply, k=1):
+    """A prediction file; `reply(question, number)` gives the text of each sample, or LOST."""
+    rows = []
+    for one in made:
+        if arm == "text" and not one.text_applicable:
+            continue
+        choices = tuple(one.options.values())
+        said = [reply(one, number) for number in range(k)]
+        samples = tuple(
+            Sample.read(
+                FOUR_LETTERS,
+                Outcome.gave_up if text is LOST else Outcome.answered,
+                "" if text is LOST else text,
+                choices=choices,
+            )
+            for text in said
+        )
+        rows.append(Row(one.id, one.answer, samples))
+    file = Arm(arm, "none", model, k, tuple(rows), task=FOUR_LETTERS).predictions("strict")
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(to_json(file))
+    return path

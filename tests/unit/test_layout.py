@@ -50,6 +50,7 @@ HEAVY = {
     "aiohttp",
     "ase",
     "h5py",
+    "inspect_ai",
     "matplotlib",
     "mp_api",
     "mpi4py",

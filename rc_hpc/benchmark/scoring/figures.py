@@ -1,0 +1,165 @@
+"""Figures of the scores: models against what the pictures determine, and the ladder by stratum."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from rc_hpc.benchmark.letters import ARMS, FOUR_LETTERS
+from rc_hpc.benchmark.scoring.evidence import Evidence
+from rc_hpc.benchmark.scoring.frames import MEAN
+from rc_hpc.report import style
+from rc_hpc.report.plot import Drawn, Given, NothingToDraw, Origin, Plot, draw
+from rc_hpc.report.tables import Table
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+#: Height of a row, in.
+ROW_IN = 0.3
+#: Models in one figure: more could not be told apart.
+MOST = 7
+
+
+def models(given: Given) -> Figure:
+    """Accuracy with pictures by stratum, against what the pictures determine."""
+    frame = given.frame[(given.frame["arm"] == ARMS[0]) & (given.frame["unscored"] == "")]
+    frame = frame[frame["stratum"] != MEAN]
+    names = _first(frame["model"])
+    if not names:
+        raise NothingToDraw("has no scored answers with pictures")
+    strata = list(dict.fromkeys(frame["stratum"]))
+    height = 0.9 + (ROW_IN + 0.05 * len(names)) * len(strata)
+    figure, ((ax,),) = style.figure(style.COLUMN_IN, height)
+    style.categories(ax, [_worded(name) for name in strata])
+    _ceiling(ax, given.others.get("ladder"), strata)
+    for number, model in enumerate(names):
+        rows = frame[frame["model"] == model].set_index("stratum").reindex(strata)
+        places = np.arange(len(strata)) + style.dodge(number, len(names), 0.6)
+        errors = style.interval(rows["accuracy"], rows["lowboot95"], rows["highboot95"])
+        label = style.short_names(names)[number]
+        ax.errorbar(
+            rows["accuracy"],
+            places,
+            xerr=errors,
+            label=label,
+            elinewidth=0.7,
+            **style.points(number),
+        )
+    _chance(ax)
+    ax.set_xlabel("share of questions right, pictures shown")
+    style.below(figure, 2, ax)
+    return figure
+
+
+def _ceiling(ax: Axes, ladder: pd.DataFrame | None, strata: Sequence[str]) -> None:
+    """Share of questions that the pictures determine, as a bar behind the models."""
+    if ladder is None or ladder.empty:
+        return
+    reading = ladder["reading"].iloc[0]
+    rows = ladder[ladder["reading"] == reading].drop_duplicates("stratum").set_index("stratum")
+    rows = rows.reindex(strata)
+    ax.barh(
+        range(len(strata)),
+        rows["determined"],
+        height=0.8,
+        color="0.9",
+        edgecolor="0.55",
+        linewidth=0.6,
+        zorder=0.2,
+        label=f"determined: {reading}",
+    )
+
+
+def _chance(ax: Axes) -> None:
+    told = f"chance, 1/{len(FOUR_LETTERS.labels)}"
+    ax.axvline(FOUR_LETTERS.chance, label=told, color="black", linewidth=0.9, linestyle="--")
+    ax.set_xlim(0, 1.03)
+
+
+def ladder(given: Given) -> Figure:
+    """Determined, text and image by stratum, a panel a model."""
+    frame = given.frame[given.frame["unscored"] == ""]
+    frame = frame[(frame["stratum"] != MEAN)]
+    names = _first(frame["model"])
+    if not names:
+        raise NothingToDraw("has no scored answers with pictures")
+    frame = frame[frame["reading"] == frame["reading"].iloc[0]]
+    strata = list(dict.fromkeys(frame["stratum"]))
+    columns = min(3, len(names))
+    rows_of_panels = -(-len(names) // columns)
+    figure, axes = style.figure(
+        style.PAGE_IN if columns > 1 else style.COLUMN_IN,
+        0.9 + rows_of_panels * (0.4 + 0.24 * len(strata)),
+        rows_of_panels,
+        columns,
+        sharey=True,
+        sharex=True,
+    )
+    for ax in axes.flat[len(names) :]:
+        ax.remove()
+    for ax, model, short in zip(axes.flat, names, style.short_names(names), strict=False):
+        rows = frame[frame["model"] == model].set_index("stratum").reindex(strata)
+        _rungs(ax, rows, strata)
+        ax.set_title(short, loc="left")
+    for ax in axes[-1]:
+        ax.set_xlabel("share of questions")
+    style.below(figure, 3, axes.flat[0])
+    return figure
+
+
+def _rungs(ax: Axes, rows: pd.DataFrame, strata: Sequence[str]) -> None:
+    """What is determined, read from text and seen, with the losses between them."""
+    places = np.arange(len(strata))
+    style.categories(ax, [_worded(name) for name in strata])
+    for column, other, color, label in (
+        ("expected", "text", "0.6", "lost in reasoning"),
+        ("text", "image", "0.82", "lost in looking"),
+    ):
+        ax.hlines(
+            places, rows[other], rows[column], color=color, linewidth=4, label=label, zorder=0.5
+        )
+    shown = (("expected", "expected of the pictures"), ("text", "text"), ("image", "image"))
+    for number, (column, label) in enumerate(shown):
+        ax.plot(rows[column], places, label=label, **style.points(number))
+    _chance(ax)
+
+
+def _first(models: Iterable[str]) -> list[str]:
+    """The first models, as many as can be told apart."""
+    return list(dict.fromkeys(models))[:MOST]
+
+
+def _worded(stratum: str) -> str:
+    return stratum.replace("_", " ")
+
+
+PLOTS = (
+    Plot("models", "accuracy", models, ("ladder",)),
+    Plot("models-alone", "accuracy", models),
+    Plot("benchmark-ladder", "ladder", ladder),
+)
+
+
+def draw_scores(evidence: Evidence, tables: Iterable[Table], folder: Path) -> Drawn:
+    """Draw what there is of the figures among these tables."""
+    tables = list(tables)
+    names = {table.name for table in tables}
+    options = evidence.options
+    origin = Origin(
+        ", ".join(path.name for path in options.answers),
+        hashlib.sha256(
+            "\n".join(sorted(one.file.source for one in evidence.answers)).encode()
+        ).hexdigest(),
+        {"set": evidence.package.set_name, "package": evidence.package.sha256},
+    )
+    plots = [plot for plot in PLOTS if names.issuperset(plot.tables)]
+    if "ladder" in names:  # the same figure with what is determined
+        plots = [plot for plot in plots if plot.name != "models-alone"]
+    return draw(plots, tables, origin, lambda name: (), folder)
