@@ -24,6 +24,7 @@ COMMANDS = {
     "tables": "rc_hpc.tables",
     "figures": "rc_hpc.figures",
     "show": "rc_hpc.show",
+    "export": "rc_hpc.export",
     "ladder": "rc_hpc.ladder.__main__",
     "diff": "rc_hpc.diff",
     "split": "rc_hpc.split",

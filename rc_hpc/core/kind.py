@@ -8,6 +8,8 @@ from typing import Any
 
 from rc_hpc.core.lazy import resolve
 
+#: What `export` may ask for.
+EXPORTED = ("cells", "reconstructions", "phantoms")
 #: Lists of structures that every kind of file has, each with a line.
 LIST_LINES = {
     "structures": "a row each structure: labels, status, what of it is right and why not",
@@ -76,11 +78,14 @@ class Kind:
         Their names, each with a line.
     summary
         Names of the tables that end a run.
-    rows
-        ``rows(path)``: what the file says of each structure, for the lists of them; see
+    details
+        ``details(path)``: what the file says of each structure, for the lists of them; see
         `rc_hpc.kinds.common.lists`.
     show
         ``show(path, packed, id, subset)``: one structure in words and as a figure, or None.
+    export
+        ``export(path, packed, what, ids, subset)``: structures for other programs, as
+        `rc_hpc.kinds.common.exported.Exported`.
     page
         The kind's part of a report page.
     code
@@ -112,7 +117,8 @@ class Kind:
     summary: tuple[str, ...] = ()
     figures: str = ""
     figure_lines: Mapping[str, str] = field(default_factory=dict)
-    rows: str = ""
+    details: str = ""
+    export: str = ""
     page: str = ""
     show: str = ""
     code: tuple[str, ...] = ()

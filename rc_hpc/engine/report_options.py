@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from rc_hpc.core.errors import UsageError
-from rc_hpc.core.kind import LIST_LINES
+from rc_hpc.core.kind import EXPORTED, LIST_LINES
 from rc_hpc.core.options import Options, opt
 from rc_hpc.kinds.registry import KINDS
 from rc_hpc.report.tables import ENDINGS
@@ -17,6 +17,17 @@ def file_of_results() -> Path:
     """The file that is told of."""
     return opt(
         Path("census.h5"), "census or sweep file", parse=Path, positional=True, metavar="FILE.h5"
+    )
+
+
+def packed_file() -> Path | None:
+    """Where the atoms are."""
+    return opt(
+        None,
+        "packed file that the results were computed from",
+        parse=Path,
+        metavar="FILE.h5",
+        told="the one beside it",
     )
 
 
@@ -91,16 +102,47 @@ class ShowOptions(Options):
         metavar="CAMERAS",
         told="the smallest of those that have most",
     )
-    packed: Path | None = opt(
-        None,
-        "packed file that the results were computed from",
-        parse=Path,
-        metavar="FILE.h5",
-        told="the one beside it",
-    )
+    packed: Path | None = packed_file()
     output: Path = opt(
         Path("show"), "folder for the pictures", parse=Path, short="-o", metavar="DIR"
     )
+
+
+@dataclass(frozen=True)
+class ExportOptions(Options):
+    """Which structures of which file go where, and how."""
+
+    file: Path = file_of_results()
+    what: str = opt(
+        EXPORTED[0],
+        "conventional cells as they are drawn, what a view subset gives back of them, or the "
+        "phantoms of that subset at delta",
+        choices=EXPORTED,
+    )
+    ids: str | None = opt(
+        None,
+        "only these: ids with commas between them, or a file with one a line",
+        metavar="IDS",
+        told="all that are ok",
+    )
+    subset: str | None = opt(
+        None, "view subset, cameras joined by +", metavar="CAMERAS", told="all cameras"
+    )
+    format: str = opt(
+        "extxyz",
+        "extxyz (a file, with properties), cif (a file) or poscar (a folder)",
+        choices=("extxyz", "cif", "poscar"),
+    )
+    packed: Path | None = packed_file()
+    output: Path | None = opt(
+        None,
+        "file, or folder of POSCARs",
+        parse=Path,
+        short="-o",
+        metavar="PATH",
+        told="named after --what",
+    )
+    overwrite: bool = opt(False, "replace an output that is there")
 
 
 def lists(field: str, what: str) -> str:

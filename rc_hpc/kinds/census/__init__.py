@@ -50,8 +50,9 @@ KIND = Kind(
         "status": "rows by status, with an example of each",
     },
     summary=("reference", "status"),
-    rows="rows:rows",
+    details="details:details",
     show="show:show",
+    export="export:export",
     figures="figures:PLOTS",
     figure_lines={
         "view-curve": "R1 by number of views: mean, least and largest over the subsets; phantom "

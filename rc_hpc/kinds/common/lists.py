@@ -59,8 +59,8 @@ def lists_of(path: Path, kind: Kind, names: Sequence[str]) -> list[Table]:
     """
     import pandas as pd
 
-    rows = kind.load("rows")
-    details = rows(path) if rows else None
+    of_kind = kind.load("details")
+    details = of_kind(path) if of_kind else None
     frame = _basic(path)
     refused = (frame["status"] != Status.ok.name).to_numpy()
     wrong = refused.astype(np.int64) * np.iinfo(np.int64).max

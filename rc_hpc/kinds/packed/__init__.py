@@ -25,6 +25,7 @@ KIND = Kind(
     statics="work:statics",
     oracle="oracle:pack_structure",
     facts="work:facts",
+    export="export:export",
     beside="beside:Origins",
     code=(
         *LABELS,

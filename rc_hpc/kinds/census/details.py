@@ -20,7 +20,7 @@ _CELLS = ("correct_crystal_system", "n_phantoms", "phantom_delta", "certified", 
 _NAMED = 4
 
 
-def rows(path: Path) -> Details:
+def details(path: Path) -> Details:
     """Columns of the lists of structures."""
     options = CensusOptions.from_dict(options_in(path))
     wanted = [f"cells/{name}" for name in _CELLS]

@@ -1,0 +1,118 @@
+"""Structures of result files as files of other programs."""
+
+from __future__ import annotations
+
+import io
+import re
+from collections.abc import Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from rc_hpc.core.errors import Exit, RcError, UsageError
+from rc_hpc.core.files import appear
+from rc_hpc.core.ids import read_ids
+from rc_hpc.engine.report_options import ExportOptions
+from rc_hpc.engine.results import kind_of
+from rc_hpc.kinds.common.exported import Exported
+from rc_hpc.kinds.registry import KINDS
+
+if TYPE_CHECKING:
+    from ase import Atoms
+
+#: What names of files and of blocks of a CIF do not hold.
+_UNSAFE = re.compile(r"[^\w.+=-]+")
+
+
+def export(options: ExportOptions, quiet: bool) -> int:
+    """Write structures; returns the exit code.
+
+    Raises
+    ------
+    UsageError
+        The kind has none, or one that is asked for is not there.
+    RcError
+        The output cannot be written.
+    """
+    kind = kind_of(options.file)
+    if not kind.export:
+        able = ", ".join(one.name for one in KINDS.values() if one.export)
+        raise UsageError(f"{options.file} is a {kind.name} file; only {able} files hold structures")
+    output = options.output or Path(_DEFAULT[options.format].format(options.what))
+    if output.exists() and not options.overwrite:
+        raise UsageError(f"{output} is there already: choose another -o, or --overwrite")
+    ids = _asked(options.ids)
+    exported = kind.load("export")(options.file, options.packed, options.what, ids, options.subset)
+    try:
+        output.parent.mkdir(parents=True, exist_ok=True)
+        written = _WRITERS[options.format](exported, output)
+    except OSError as error:
+        raise RcError(
+            f"{output}: cannot be written ({error.strerror}): choose another -o or free space"
+        ) from error
+    if not quiet:
+        print(f"{output}: {options.what} of {written} structures")
+    return Exit.CLEAN
+
+
+def _asked(text: str | None) -> tuple[str, ...]:
+    """Ids of a file with one a line, or separated by commas."""
+    if text is None:
+        return ()
+    return read_ids(Path(text), "--ids") if Path(text).is_file() else tuple(text.split(","))
+
+
+def _atoms(one: Exported) -> Atoms:
+    from ase import Atoms
+
+    atoms = Atoms(one.numbers, one.positions, cell=one.lattice, pbc=True, info=dict(one.facts))
+    for name, values in one.columns.items():
+        atoms.set_array(name, values)
+    return atoms
+
+
+def _extxyz(exported: Iterable[Exported], output: Path) -> int:
+    """One file, a frame a structure, with all facts."""
+    from ase.io import write
+
+    written = 0
+    with appear(output) as path, open(path, "w", encoding="utf-8") as file:
+        for one in exported:
+            write(file, _atoms(one), format="extxyz")
+            written += 1
+    return written
+
+
+def _cif(exported: Iterable[Exported], output: Path) -> int:
+    """One file, a data block a structure, P 1."""
+    from ase.io.cif import write_cif
+
+    written = 0
+    with appear(output) as path, open(path, "wb") as file:
+        for one in exported:
+            block = io.BytesIO()
+            write_cif(block, _atoms(one), wrap=False)
+            name = _UNSAFE.sub("_", one.id).encode()
+            file.write(block.getvalue().replace(b"data_image0", b"data_" + name, 1))
+            written += 1
+    return written
+
+
+def _poscar(exported: Iterable[Exported], output: Path) -> int:
+    """A folder, a file a structure."""
+    from ase.io.vasp import write_vasp
+
+    names: set[str] = set()
+    output.mkdir(parents=True, exist_ok=True)
+    for one in exported:
+        if len(one.numbers) == 0:
+            continue  # the format has no structure without atoms
+        name = stem = _UNSAFE.sub("_", one.id).lstrip(".") or "_"
+        while name in names:  # ids may differ in what a name cannot hold
+            name = f"{stem}_{len(names)}"
+        names.add(name)
+        write_vasp(output / f"{name}.vasp", _atoms(one), sort=True, direct=True)
+    return len(names)
+
+
+_WRITERS = {"extxyz": _extxyz, "cif": _cif, "poscar": _poscar}
+_DEFAULT = {"extxyz": "{}.extxyz", "cif": "{}.cif", "poscar": "{}"}
