@@ -21,6 +21,7 @@ EXAMPLES = """\
 #: Modules of the commands that make result files with a row for each structure, and of the others.
 COMMANDS = {
     **{name: f"rc_hpc.{name}" for name in (kind.command.split()[0] for kind in KINDS.values())},
+    "benchmark": "rc_hpc.benchmark.__main__",
     "tables": "rc_hpc.tables",
     "figures": "rc_hpc.figures",
     "show": "rc_hpc.show",
@@ -33,7 +34,11 @@ COMMANDS = {
     "query_vlm": "rc_hpc.query_vlm",
 }
 #: Those of the others that take an action: what gives the parser of each.
-_ACTIONS = {"split": "rc_hpc.split:parsers", "query_vlm": "rc_hpc.query_vlm:parsers"}
+_ACTIONS = {
+    "benchmark": "rc_hpc.benchmark.__main__:parsers",
+    "split": "rc_hpc.split:parsers",
+    "query_vlm": "rc_hpc.query_vlm:parsers",
+}
 
 
 @dataclass(frozen=True)
@@ -60,10 +65,10 @@ def lines(name: str) -> str:
 
 def parsers(name: str) -> dict[str, Parser]:
     """Parsers of a command by the word that follows its name; an empty one: its own."""
-    if of_command(name):
-        return entry.parsers(name)
     if name in _ACTIONS:
         return resolve(_ACTIONS[name])()
+    if of_command(name):
+        return entry.parsers(name)
     return {"": resolve(f"{COMMANDS[name]}:parser")()}
 
 

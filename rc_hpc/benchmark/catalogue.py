@@ -1,185 +1,20 @@
-"""Base structures: of the 48 prototypes of the catalogue, or of any cell."""
+"""The base structures of the catalogue."""
 
 from __future__ import annotations
 
-import tomllib
-from collections.abc import Iterator
-from dataclasses import dataclass, replace
-from functools import lru_cache
-from importlib import resources
-
-import numpy as np
-
-from rc_hpc.benchmark.bonds import Pairs, default_pairs, unambiguous_coordination
+from rc_hpc.benchmark.bases import base_structure, entries
 from rc_hpc.benchmark.records import BaseStructure
 from rc_hpc.benchmark.settings import DisplaySettings
-from rc_hpc.core.constants import ANGLE_TOLERANCE, TAU
-from rc_hpc.core.errors import RcError, Status, StructureError
-from rc_hpc.structures.record import Item
 from rc_hpc.structures.sources import iter_items
-from rc_hpc.symmetry.conventional import canonical_order
-from rc_hpc.symmetry.guard import NULL_RECORDER, check_arrays, spglib_raises
-from rc_hpc.symmetry.labels import label
 
-#: Atoms nearer to the far side of the cell than this lie on the near side, fractions of a vector.
-WRAPPED = 1e-6
-
-
-@dataclass(frozen=True)
-class Entry:
-    """A prototype of the catalogue.
-
-    Attributes
-    ----------
-    name
-        Its mineral, or what it is called.
-    aflow
-        Label in the AFLOW encyclopedia; not unique.
-    formula
-        Reduced, elements in alphabetical order; unique with the label.
-    system, space_group
-        By spglib, its number.
-    pairs
-        Atomic numbers between which bonds are drawn, the smaller first.
-    displayed
-        Atoms that its cell displays.
-    coordination
-        Whether questions on coordination are asked of it.
-    """
-
-    name: str
-    aflow: str
-    formula: str
-    system: str
-    space_group: int
-    pairs: Pairs
-    displayed: int
-    coordination: bool
-
-
-@lru_cache(maxsize=1)
-def entries() -> dict[str, Entry]:
-    """The catalogue, by name."""
-    from ase.data import atomic_numbers
-
-    text = resources.files("rc_hpc.benchmark").joinpath("data/catalogue.toml").read_text("utf-8")
-    found = {}
-    for one in tomllib.loads(text)["prototype"]:
-        pairs = tuple(
-            sorted(tuple(sorted(atomic_numbers[name] for name in pair)) for pair in one["pairs"])
-        )
-        found[one["name"]] = Entry(
-            one["name"],
-            one["aflow"],
-            one["formula"],
-            one["system"],
-            one["space_group"],
-            pairs,
-            one["displayed"],
-            one["q2"],
-        )
-    return found
-
-
-def catalogue_items() -> Iterator[Item]:
-    """The prototypes of the catalogue, under their names, as a source of structures.
-
-    Raises
-    ------
-    RcError
-        The installed pymatgen lacks some of them.
-    """
-    wanted = {(one.aflow, one.formula): one.name for one in entries().values()}
-    for item in iter_items(["prototypes"]):
-        aflow = item.id.partition("#")[0]
-        if not any(aflow == label for label, _ in wanted):
-            continue
-        formula = formula_of(item.read(item, item.blob()).numbers)
-        if name := wanted.pop((aflow, formula), None):
-            yield replace(item, id=name)
-    if wanted:
-        missing = ", ".join(sorted(wanted.values()))
-        raise RcError(
-            f"the prototypes of the installed pymatgen lack {missing}: install another version "
-            "or name another source"
-        )
-
-
-def formula_of(numbers) -> str:
-    """Reduced formula, elements in alphabetical order: ``O2Ti``."""
-    from ase.data import chemical_symbols
-
-    kinds, counts = np.unique(np.asarray(numbers), return_counts=True)
-    counts = counts // np.gcd.reduce(counts)
-    symbols = {chemical_symbols[kind]: int(n) for kind, n in zip(kinds, counts, strict=True)}
-    return "".join(f"{name}{n if n > 1 else ''}" for name, n in sorted(symbols.items()))
-
-
-def base_structure(
-    name: str, lattice, fractional, numbers, settings: DisplaySettings, recorder=NULL_RECORDER
-) -> BaseStructure:
-    """The base structure of any cell: standardised, labelled, with its bonds.
-
-    Where `name` and formula are those of an entry of the catalogue, bonds and suitability for
-    coordination are the entry's, else those of the rules.
-
-    Parameters
-    ----------
-    lattice : (3, 3), fractional : (n, 3), numbers : (n,)
-        Å; fractions; atomic numbers.
-
-    Raises
-    ------
-    StructureError
-        No symmetry is found, or the cell cannot be used.
-    """
-    import spglib
-
-    lattice, fractional, numbers = check_arrays(lattice, fractional, numbers)
-    try:
-        with spglib_raises():
-            dataset = recorder.call(
-                spglib.get_symmetry_dataset,
-                (lattice, fractional, numbers),
-                TAU,
-                ANGLE_TOLERANCE,
-            )
-    except getattr(spglib, "SpglibError", ()) as error:
-        raise StructureError(Status.label_failed, f"spglib finds no symmetry: {error}") from error
-    if dataset is None:
-        raise StructureError(Status.label_failed, "spglib finds no symmetry")
-    cell = np.array(dataset.std_lattice)
-    inside = np.mod(np.array(dataset.std_positions), 1.0)
-    inside[inside > 1.0 - WRAPPED] = 0.0
-    kinds = np.array(dataset.std_types, np.int64)
-    order = canonical_order(inside @ cell, kinds)
-    inside, kinds = inside[order], kinds[order]
-    formula = formula_of(kinds)
-    entry = entries().get(name)
-    if entry is not None and entry.formula == formula:
-        pairs, coordination = entry.pairs, entry.coordination
-    else:
-        pairs = default_pairs(kinds, settings.electronegativity)
-        coordination = unambiguous_coordination(cell, inside, kinds, pairs)
-    found = label(int(dataset.number))
-    return BaseStructure(
-        name,
-        formula,
-        found.crystal_system,
-        found.number,
-        cell,
-        inside,
-        kinds,
-        pairs,
-        coordination,
-    )
+__all__ = ["base_structure", "catalogue_structures", "entries"]
 
 
 def catalogue_structures(settings: DisplaySettings | None = None) -> list[BaseStructure]:
     """The 48 base structures, in the order of the prototypes."""
     settings = settings or DisplaySettings()
     found = []
-    for item in catalogue_items():
+    for item in iter_items(["catalogue"]):
         read = item.read(item, item.blob())
         found.append(base_structure(item.id, read.lattice, read.frac, read.numbers, settings))
     return found

@@ -6,6 +6,7 @@ import hashlib
 import itertools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Self
 
 import numpy as np
 
@@ -50,7 +51,7 @@ def display(
         for atom in coordination_centres(base, settings, recorder):
             scenes.append(_environment(source, atom, settings))
     for one in variants:
-        scenes.append(_cell(_Source.of(one.cell, settings, one), (1, 1, 1), settings))
+        scenes.append(_cell(_Source.of(base, settings, one), (1, 1, 1), settings))
     return scenes
 
 
@@ -135,18 +136,23 @@ def coordination_centres(base: BaseStructure, settings, recorder=NULL_RECORDER) 
 
 @dataclass(frozen=True)
 class _Source:
-    """What scenes are made of: a cell, the longest bonds in it, and what was changed in it."""
+    """A cell, the longest bonds in it, the elements of its base structure, what was changed."""
 
     cell: BaseStructure
     limits: dict[tuple[int, int], float]
-    variant: Variant | None
+    elements: tuple[int, ...]
+    variant: Variant | None = None
 
     @classmethod
-    def of(cls, cell: BaseStructure, settings: DisplaySettings, variant: Variant | None = None):
+    def of(
+        cls, base: BaseStructure, settings: DisplaySettings, variant: Variant | None = None
+    ) -> Self:
+        cell = base if variant is None else variant.cell
         limits = bond_limits(
             cell.lattice, cell.fractional, cell.numbers, cell.pairs, settings.bond_factor
         )
-        return cls(cell, limits, variant)
+        elements = tuple(sorted(set(base.numbers.tolist())))
+        return cls(cell, limits, elements, variant)
 
 
 def _cell(source: _Source, repeats, settings: DisplaySettings) -> DisplayedScene:
@@ -212,7 +218,7 @@ def _scene(
         label_edges=key == "strict",
         mutation="" if variant is None else variant.mutation,
         detail="" if variant is None else variant.detail,
-        elements=tuple(sorted(set(cell.numbers.tolist()))),
+        elements=source.elements,
     )
     scale = fitting_scale(drawn_scene(scene, settings), scene, settings)
     scene = replace(scene, px_per_angstrom=scale)

@@ -11,7 +11,6 @@ from rc_hpc.benchmark.records import DisplayedScene
 from rc_hpc.benchmark.settings import DisplaySettings
 from rc_hpc.images.build import atom_discs, bonds, dashed_edges
 from rc_hpc.images.fast import FastRenderer
-from rc_hpc.images.files import encode_png
 from rc_hpc.images.scene import BLACK, DPI, LINE_WIDTH, NO_TEXTS, Discs, Scene, Segments, Texts
 from rc_hpc.images.view import View, bounds, project
 from rc_hpc.kernels.painting import seen_pixels
@@ -25,7 +24,7 @@ LETTER, LARGEST_LETTER = 1.25, 20.0
 #: Height of a capital letter in sizes of its font (DejaVu Sans).
 CAPITAL = 0.729
 #: Letters of the cell's edges: size, points; from the corner's disc, px; room around them, px.
-EDGE_POINTS, EDGE_AWAY, EDGE_ROOM = 13.0, 11.0, 22
+EDGE_POINTS, EDGE_AWAY, EDGE_ROOM = 13.0, 14.0, 26
 #: An atom this near to the end of an edge lies there, Å.
 SAME_PLACE = 0.05
 #: In the legend: radius of a disc, from one element to the next, and size of a symbol.
@@ -141,8 +140,8 @@ class ScenePainter:
             whole = replace(whole, texts=_with_texts(whole.texts, letters))
         return whole, project(whole, view.rotation, settings.room, view.window)
 
-    def draw(self, scene: DisplayedScene, view_id: str) -> np.ndarray:
-        """The picture, (size, size, 3) uint8 RGB, rows from the top.
+    def draw(self, scene: DisplayedScene, view_id: str) -> tuple[np.ndarray, View]:
+        """The picture, (size, size, 3) uint8 RGB, rows from the top, and where everything lies.
 
         Parameters
         ----------
@@ -150,12 +149,8 @@ class ScenePainter:
             Id of one of its cameras.
         """
         camera = [one.id for one in scene.cameras].index(view_id)
-        above = self._body.draw(*self.body(scene, camera))
-        return np.concatenate((above, self._strip(scene)))
-
-    def png(self, scene: DisplayedScene, view_id: str) -> bytes:
-        """The picture as the content of a file."""
-        return encode_png(self.draw(scene, view_id))
+        drawn, view = self.body(scene, camera)
+        return np.concatenate((self._body.draw(drawn, view), self._strip(scene))), view
 
     def _strip(self, scene: DisplayedScene) -> np.ndarray:
         shown = tuple(sorted(set(scene.numbers.tolist())))

@@ -35,6 +35,8 @@ class DisplaySettings(Options):
         Atoms of a supercell at most.
     supercells
         Supercells of a structure at most.
+    stretch
+        By how much one axis of a changed cell grows, relative.
     tilt
         Of the three crystal directions, about the screen's x axis, degrees.
     random_views
@@ -56,9 +58,19 @@ class DisplaySettings(Options):
         How much of white the farthest atom's colour has.
     """
 
-    seed: int = opt(20261021, "seed of directions, ids and draws", metavar="N", check=at_least(0))
+    seed: int = opt(
+        20261021,
+        "seed of directions, ids and all draws",
+        name="draw_seed",
+        metavar="N",
+        check=at_least(0),
+        caption="seed {}",
+    )
     max_displayed: int = opt(60, "atoms of a supercell at most", metavar="N", check=at_least(1))
     supercells: int = opt(6, "supercells of a structure at most", metavar="N", check=at_least(0))
+    stretch: float = opt(
+        0.08, "by how much one axis of a changed cell grows", metavar="SHARE", check=_share
+    )
     tilt: float = opt(8.0, "tilt of the three crystal directions", metavar="deg", check=_tilt)
     random_views: int = opt(5, "views along random directions", metavar="N", check=at_least(0))
     view_angle: float = opt(

@@ -42,7 +42,7 @@ class Kind:
         Where rows are not packed structures: a class that derives from
         `rc_hpc.core.options.Options`, says what is read, has its path as `source` (a tuple of
         str), and as ``open()`` what gives a `rc_hpc.kinds.common.source.Source`.
-    rows
+    unit
         What a row is, in the plural.
     options
         A class that derives from `rc_hpc.core.options.Options`; of packed structures with `pack`
@@ -99,7 +99,7 @@ class Kind:
     output: str
     schema: str
     source: str = ""
-    rows: str = "structures"
+    unit: str = "structures"
     options: str = ""
     description: str = ""
     examples: str = ""

@@ -129,7 +129,7 @@ class _Command:
         """Compute every row of the kind's own source."""
         if self.how.dry_run:
             facts = self.kind.load("facts")(self.options)[0]
-            return self._dry_run(lambda: {self.kind.rows: len(self.source.open())} | facts)
+            return self._dry_run(lambda: {self.kind.unit: len(self.source.open())} | facts)
         work = Work.of(self.kind, self.options, self.how)
         on_root(self.comm, work.check)
         return self._finish(self._rows(self.source.open))
@@ -183,7 +183,7 @@ class _Command:
                 print(summary(self.how.output))
             else:
                 counts = ", ".join(f"{n} {name}" for name, n in by_status.items())
-                print(f"{self.how.output}: {sum(by_status.values())} {self.kind.rows}: {counts}")
+                print(f"{self.how.output}: {sum(by_status.values())} {self.kind.unit}: {counts}")
             if told := Work.of(self.kind, self.options, self.how).beside.account():
                 print(told)
             sys.stdout.flush()
@@ -203,7 +203,7 @@ class _Command:
         def show():
             started = time.perf_counter()
             facts = plan()
-            seconds = facts[self.kind.rows] * seconds_each() / self.comm.size
+            seconds = facts[self.kind.unit] * seconds_each() / self.comm.size
             listed = time.perf_counter() - started
             print(f"would write {self.how.output} with {self.comm.size} rank(s):")
             for name, value in facts.items():

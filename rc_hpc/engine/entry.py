@@ -6,7 +6,7 @@ Light: nothing heavy is loaded before it is known what to do.
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from rc_hpc.core.door import Parser, guarded
@@ -58,6 +58,12 @@ def main(command: str, argv: Sequence[str] | None = None, about: Parser | None =
         return guarded(resolve("rc_hpc.engine.actions:run_action"), command, argv)
     limit_threads()
     return run_guarded(_run, command, argv, about)
+
+
+def on_all_ranks(run: Callable[[Sequence[str]], int], argv: Sequence[str]) -> int:
+    """Exit code of a command that runs under ranks and is no run of one kind alone."""
+    limit_threads()
+    return run_guarded(run, argv)
 
 
 def _run(command: str, argv: list[str], about: Parser | None) -> int:

@@ -148,7 +148,7 @@ def _compute_all(
         compute = kind.load("oracle")(work.options, Given(shared, recorder, run.output))
         worker = _Worker(comm, source, work, compute, opened, done, bounds)
         total = int(left[order].sum())
-        with Progress(total, kind.rows, run.progress, rank=comm.rank, state=state) as progress:
+        with Progress(total, kind.unit, run.progress, rank=comm.rank, state=state) as progress:
             queue = worker.queue = WorkQueue(comm, len(order), stop)
             totals = drive(comm, len(order), order, worker, progress, stop, queue)
     if totals.complete and not run.shard:

@@ -103,7 +103,7 @@ def status(output: str | Path, total: int | None = None) -> Progress:
 
 
 def _noun(kind: str) -> str:
-    return KINDS[kind].rows if kind in KINDS else "rows"
+    return KINDS[kind].unit if kind in KINDS else "rows"
 
 
 def _named(codes: Counter) -> dict[str, int]:

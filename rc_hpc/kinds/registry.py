@@ -21,6 +21,8 @@ FOLDERS = (
     "design",
     "noise",
     "renders",
+    "scenes",
+    "pictures",
 )
 _DECLARED: tuple[Kind, ...] = tuple(resolve(f"rc_hpc.kinds.{name}:KIND") for name in FOLDERS)
 #: By the root attribute ``kind`` of their files.

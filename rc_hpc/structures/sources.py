@@ -16,6 +16,7 @@ from pathlib import Path
 
 from rc_hpc.core.errors import UsageError
 from rc_hpc.structures import mp
+from rc_hpc.structures.catalogue import catalogue_items
 from rc_hpc.structures.files import mapped, read_span
 from rc_hpc.structures.listing import FORMATS, file_items
 from rc_hpc.structures.readers import read_prototype
@@ -25,7 +26,8 @@ from rc_hpc.structures.synthetic import synthetic_items
 
 KINDS = (
     "a CIF, POSCAR, (ext)XYZ, pymatgen JSON or JSONL file (.gz too), an ASE database (.db), "
-    "a folder or glob of them, 'mp:IDS' or 'mp:QUERY', 'prototypes', or 'synthetic:N'"
+    "a folder or glob of them, 'mp:IDS' or 'mp:QUERY', 'prototypes', 'catalogue' or "
+    "'synthetic:N'"
 )
 
 
@@ -38,7 +40,8 @@ def iter_items(
     ----------
     sources
         Files, folders, globs, ``mp:...`` (see `rc_hpc.structures.mp.parse_query`), ``prototypes``,
-        ``synthetic:N`` or ``synthetic:N:natoms``.
+        ``catalogue`` (48 of them, by their minerals' names), ``synthetic:N`` or
+        ``synthetic:N:natoms``.
     format
         One of cif, poscar, xyz, json, jsonl, db: taken for every file, whatever its name.
     seed
@@ -89,6 +92,9 @@ def _listing(
     if source == "prototypes":
         _prototype_file()
         return _prototypes
+    if source == "catalogue":
+        _prototype_file()
+        return lambda: catalogue_items(_prototypes())
     if source.startswith("synthetic:"):
         return partial(synthetic_items, *_synthetic_numbers(source), seed)
     if source.startswith("mp:"):

@@ -20,7 +20,7 @@ FLOORS = (
     ("benchmark",),
     ("kinds",),
     ("engine",),
-    ("ladder", "vlm", "training"),
+    ("ladder", "vlm", "training", "assembly"),
     ("api",),
     ("commands",),
 )
@@ -28,8 +28,8 @@ FLOORS = (
 KIND_FLOORS = (
     ("common",),
     ("packed",),
-    ("noise",),
-    ("census", "frontier", "occlusion", "design", "renders"),
+    ("noise", "scenes"),
+    ("census", "frontier", "occlusion", "design", "renders", "pictures"),
     ("registry",),
 )
 #: Modules in which dotted names for `resolve` stand, beside commands and declarations of kinds;

@@ -33,6 +33,8 @@ SOME = {
     "noise": "p.h5 --protocols frozen,off-axis@2 --sigmas 0,0.02 --seeds 3 --estimators all",
     "occlusion": "p.h5 --conditions O2,O0 --verify strict,4-of-V --radii 0.3 --delta 0.15",
     "design": "p.h5 --views 4 --keep axis_a,axis_b --search-seed 7 --held-out 0.25 --sigmas 0,0.1",
+    "scenes": "p.h5 --draw-seed 5 --tilt 4 --radii 0.3 --quarantine keep --stretch 0.1",
+    "pictures": "p.h5 --questions 800 --mini 4 --max-displayed 40 --visibility all",
     "renders": 'p.h5 --convention C4 --size 64 --compare --name-seed x="y"',
 }
 

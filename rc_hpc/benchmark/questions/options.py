@@ -55,8 +55,6 @@ class QuestionOptions(Options):
     near, far
         The longer of the two over the shorter: up to `near` it is longer by less than 50 %, from
         `far` by more.
-    stretch
-        Of one axis of the second structure (Q5).
     system_symprec
         At which spglib names the crystal system again, Å.
     first_views, second_views
@@ -110,9 +108,6 @@ class QuestionOptions(Options):
     )
     near: float = opt(1.4, "longer by less than 50 %% up to this ratio (Q3)", metavar="RATIO")
     far: float = opt(1.6, "longer by more than 50 %% from this ratio on (Q3)", metavar="RATIO")
-    stretch: float = opt(
-        0.08, "of one axis of the second structure (Q5)", metavar="SHARE", check=_share
-    )
     system_symprec: float = opt(
         0.01, "at which the crystal system is named again", metavar="ANGSTROM"
     )

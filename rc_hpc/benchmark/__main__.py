@@ -1,0 +1,72 @@
+"""Command: MV-CrystalBench: builds, checks and scores questions on pictures of crystals."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+from rc_hpc.core.door import Parser
+from rc_hpc.core.lazy import resolve
+from rc_hpc.engine import entry
+from rc_hpc.engine.options import PackedSourceOptions, RunOptions
+from rc_hpc.kinds.pictures.options import BuildOptions
+from rc_hpc.kinds.registry import of_command
+
+EXAMPLES = """\
+  python -m rc_hpc.benchmark build -o bench         716 questions on 48 structures, 200 of them mini
+  python -m rc_hpc.benchmark build structures/ --questions 10000 -o large
+                                                    of any source, any number
+  python -m rc_hpc.benchmark build --help           the options of a command
+"""
+BUILD_EXAMPLES = """\
+  python -m rc_hpc.benchmark build -o bench         716 questions on 48 structures, 200 of them mini
+  mpiexec -n 8 python -m rc_hpc.benchmark build prototypes --questions 10000 -o large
+  python -m rc_hpc.benchmark build --resume -o bench
+                                                    go on where a stopped or killed run was
+  python -m rc_hpc.benchmark scenes packed.h5 --shard 0/16 -o displays.h5
+  python -m rc_hpc.benchmark build displays.h5 --shard 0/16 -o bench
+                                                    shares of job arrays; after the first: merge
+                                                    displays.h5, after the second: build --resume
+
+  Beside the package lie the packed structures (bench.packed.h5) and all that may be displayed of
+  them (bench.displays.h5): the next package of the same structures is made of the latter.
+"""
+
+
+def parser() -> Parser:
+    """Argument parser that tells of all actions."""
+    lines = [f"  {kind.command.split()[1]:<11}{kind.line}" for kind in of_command("benchmark")]
+    about = f"{__doc__}\n\nactions:\n" + "\n".join(lines)
+    return Parser("python -m rc_hpc.benchmark", about, EXAMPLES, usage="%(prog)s [-h] ACTION ...")
+
+
+def build_parser() -> Parser:
+    """Argument parser of building a package."""
+    about = "Builds a package of the benchmark: scenes, pictures and questions."
+    p = Parser("python -m rc_hpc.benchmark build", about, BUILD_EXAMPLES)
+    p.add_options(PackedSourceOptions, "what is read", source=("catalogue",))
+    p.add_options(BuildOptions, "what is displayed and asked")
+    p.add_options(RunOptions, "how the run goes about its work", output=Path("benchmark"))
+    p.add_config()
+    return p
+
+
+def parsers() -> dict[str, Parser]:
+    """Parsers by the word that follows the command."""
+    return entry.parsers("benchmark") | {"build": build_parser()}
+
+
+def main(argv=None) -> int:
+    """Entry point; returns the exit code."""
+    argv = sys.argv[1:] if argv is None else list(argv)
+    if argv[:1] == ["build"]:
+        return entry.on_all_ranks(_build, argv[1:])
+    return entry.main("benchmark", argv, parser())
+
+
+def _build(argv) -> int:
+    return resolve("rc_hpc.assembly.build:build")(build_parser().read(argv))
+
+
+if __name__ == "__main__":
+    sys.exit(main())
