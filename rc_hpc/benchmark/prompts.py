@@ -61,6 +61,14 @@ def prompt_view(question: Question, arm: str) -> PromptView | None:
 
 def prompt_text(view: PromptView, version: str = VERSION) -> str:
     """The whole text that is sent; pictures follow it, in order and without names."""
+    options = "\n".join(f"{letter}. {view.options[letter]}" for letter in LETTERS)
+    return Template(_words(version)["prompt"].strip()).substitute(
+        question=view.question.strip(), options=options, attached=attachment_text(view, version)
+    )
+
+
+def attachment_text(view: PromptView, version: str = VERSION) -> str:
+    """What the prompt says of what is attached; the structure itself in the arm text."""
     words = _words(version)
     attached = words["nothing"]
     if isinstance(view.attachments, str):
@@ -70,10 +78,7 @@ def prompt_text(view: PromptView, version: str = VERSION) -> str:
     elif view.pictures:
         n = len(view.pictures)
         attached = Template(words["pictures" if n > 1 else "picture"]).substitute(n=n)
-    options = "\n".join(f"{letter}. {view.options[letter]}" for letter in LETTERS)
-    return Template(words["prompt"].strip()).substitute(
-        question=view.question.strip(), options=options, attached=attached.strip()
-    )
+    return attached.strip()
 
 
 def _groups(groups: tuple[tuple[str, ...], ...]) -> str:

@@ -1,0 +1,1 @@
+"""The benchmark for other programs: what they ask stands in their files, and comes back to us."""
