@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from rc_hpc.core.kind import Kind
-from rc_hpc.kinds.common.deciding import CAMERAS, LABELS
+from rc_hpc.kinds.common.deciding import LABELS
 
 EXAMPLES = """\
   python -m rc_hpc.benchmark scenes catalogue -o displays.h5
@@ -30,9 +30,8 @@ KIND = Kind(
     facts="work:facts",
     warm="work:warm",
     code=(
-        *CAMERAS,
+        "geometry/cameras",
         *LABELS,
-        "core/vocabulary",
         "benchmark/bases",
         "benchmark/bonds",
         "benchmark/cameras",
@@ -46,7 +45,6 @@ KIND = Kind(
         "benchmark/settings",
         "images/build",
         "images/fast",
-        "images/files",
         "images/glyphs",
         "images/scene",
         "images/view",
