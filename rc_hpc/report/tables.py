@@ -36,6 +36,7 @@ _WRAP, _WRAP_TITLE = 60, 14
 class Table:
     """A frame with the name of its file and one line that says what it is.
 
+    `note` stands below it in terminal and Markdown: what it says in sentences.
     Column names carry their units (``_angstrom``); ``p`` and names in ``_p`` are p-values;
     `frame` holds unrounded numbers.
     """
@@ -43,6 +44,7 @@ class Table:
     name: str
     caption: str
     frame: pd.DataFrame
+    note: str = ""
 
 
 def render(table: Table, style: str, width: int | None = None) -> str:
@@ -76,8 +78,13 @@ def render(table: Table, style: str, width: int | None = None) -> str:
     )
     if style == "latex":
         return f"% {table.caption}\n{body}"
-    caption = textwrap.fill(table.caption, width) if width else table.caption
-    return f"{caption}\n\n{body}"
+    caption, note = table.caption, table.note
+    if width:
+        caption = textwrap.fill(caption, width)
+        note = "\n".join(textwrap.fill(line, width) for line in note.splitlines())
+    if style == "markdown":
+        note = note.replace("\n", "  \n")  # a line stays one
+    return f"{caption}\n\n{body}" + (f"\n\n{note}" if note else "")
 
 
 def _widths(

@@ -250,3 +250,26 @@ def test_help_loads_nothing_heavy():
         [sys.executable, "-c", code], capture_output=True, text=True, check=True
     ).stdout
     assert "rc_hpc.tables census.h5 --format csv" in out and out.rstrip().endswith("[]")
+
+
+def test_the_verdict_says_what_the_table_shows(census, batch):
+    (table,) = tables(count_census(census), ["reference"])
+    sentence, *glossary = table.note.splitlines()
+    frame = table.frame
+    full = quantity(frame, "R1, full protocol", "without quarantined")
+    proved = quantity(frame, "certified, full protocol", "without quarantined")
+    assert f"reads {full['count']} of {full['n']} structures rightly (2 cells drawn" in sentence
+    assert f"; {proved['count']} are certified" in sentence
+    pairs = quantity(frame, "R1, subsets of 2 views", "without quarantined")
+    name, k = sentence.partition("Weakest pair: ")[2].removesuffix(".").split(", ")
+    assert k == f"{round(pairs['subset_min'] * full['n'])} of {full['n']}"
+    kept = (batch["structures/status"] == Status.ok) & (batch["structures/quarantine"] == 0)
+    place = [subset_name(cameras) for cameras in OPTIONS.subsets].index(name)
+    assert batch["cells/correct_crystal_system"][kept, place].sum() == int(k.split()[0])
+    flagged = (batch["structures/status"] == Status.ok) & (batch["structures/quarantine"] > 0)
+    assert f"{flagged.sum()} quarantined left out" in sentence
+    assert [line.partition(":")[0] for line in glossary] == ["R0", "R1", "certified", "quarantined"]
+
+
+def subset_name(cameras):
+    return "+".join(OPTIONS.protocol["views"][camera] for camera in cameras)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from rc_hpc.kinds.census import frames, monotonicity, phantom_deltas
 from rc_hpc.kinds.census.counts import CensusCounts
 from rc_hpc.kinds.census.options import CensusOptions
+from rc_hpc.kinds.census.verdict import verdict
 from rc_hpc.kinds.common.tables import Maker, conditions_of, make, status_maker
 from rc_hpc.report.tables import Table
 
@@ -42,7 +43,7 @@ def _full(counts: CensusCounts) -> str:
 
 
 TABLES = (
-    Maker("reference", "Model-free reference, crystal system", _reference),
+    Maker("reference", "Model-free reference, crystal system", _reference, note=verdict),
     Maker(
         "subsets",
         "View subsets: structures with phantoms, all phantoms and their mean, by acceptance and "

@@ -31,6 +31,8 @@ class Maker:
         How the text formats round.
     conditional
         Whether it depends on the options.
+    note
+        Makes what stands below it of the counts.
     """
 
     name: str
@@ -38,6 +40,7 @@ class Maker:
     frame: Callable[[Any], pd.DataFrame]
     digits: str = DIGITS
     conditional: bool = True
+    note: Callable[[Any], str] | None = None
 
 
 def make(
@@ -51,7 +54,8 @@ def make(
         what = maker.what if isinstance(maker.what, str) else maker.what(counts)
         told = [conditions] if maker.conditional else []
         caption = f"{what} ({'; '.join([*told, maker.digits])})."
-        tables.append(Table(name, caption, maker.frame(counts)))
+        note = maker.note(counts) if maker.note else ""
+        tables.append(Table(name, caption, maker.frame(counts), note))
     return tables
 
 

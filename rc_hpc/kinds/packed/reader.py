@@ -12,9 +12,9 @@ import numpy as np
 from rc_hpc.kinds.packed.schema import PACKED
 from rc_hpc.oracle.cell import PackedCell
 from rc_hpc.store import layout
-from rc_hpc.store.batch import Batch, Children
+from rc_hpc.store.batch import Batch, Children, filled
 from rc_hpc.store.reader import dataset_of, open_ours
-from rc_hpc.store.schema import Schema
+from rc_hpc.store.schema import Column, Schema
 
 
 class RowReader:
@@ -83,7 +83,7 @@ class RowReader:
         """
         start, stop, _ = slice(start, stop).indices(len(self))
         stop = max(start, stop)
-        batch = {column.path: self.read(column.path, start, stop) for column in self._schema.main}
+        batch = {column.path: self._column(column, start, stop) for column in self._schema.main}
         children = {}
         for table in self._schema.children if tables is None else tables:
             columns = self._schema.children[table]
@@ -93,6 +93,13 @@ class RowReader:
             }
             children[table]["structure"] -= start
         return batch, children
+
+    def _column(self, column: Column, start: int, stop: int) -> np.ndarray:
+        """Rows of a column; of one that older files lack, its fill value."""
+        if column.later and column.path not in self._h5:
+            dims = {name: len(self._h5[name]) for name in column.dims}
+            return filled(column, stop - start, dims)
+        return self.read(column.path, start, stop)
 
 
 class PackedReader(RowReader):

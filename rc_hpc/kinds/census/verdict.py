@@ -1,0 +1,71 @@
+"""A census in a sentence or two that a person can quote, and what its words mean."""
+
+from __future__ import annotations
+
+from math import prod
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from rc_hpc.core.errors import Status
+
+if TYPE_CHECKING:
+    from rc_hpc.kinds.census.counts import CensusCounts
+
+#: What the words of the reference table mean, one line each.
+GLOSSARY = {
+    "R0": "share of structures whose conventional cell has the label of the cell as read",
+    "R1": "share whose reconstruction from the cameras has the true label, no model asked",
+    "certified": "no phantom at delta, so that the most that the pictures allow is the structure itself",
+    "quarantined": "the true label itself is doubtful: it changes with the tolerance, or the "
+    "source claims another",
+    "phantom": "a point where rays of several cameras meet and no atom is",
+}
+
+
+def verdict(counts: CensusCounts) -> str:
+    """What the census says, a line, then the words of `GLOSSARY` that its table uses."""
+    lines = [sentence(counts)]
+    used = {"R0", "R1"} | ({"certified"} if counts.subsets.full is not None else set())
+    if counts.n_quarantined or counts.n_dropped:
+        used.add("quarantined")
+    lines += [f"{word}: {meaning}." for word, meaning in GLOSSARY.items() if word in used]
+    return "\n".join(lines)
+
+
+def sentence(counts: CensusCounts) -> str:
+    """What the cameras determine, of the headline set of structures."""
+    name, tally = next(iter(counts.sets().items()))
+    n, subsets = int(tally.n), counts.subsets
+    options = counts.options
+    drawn = prod(options["protocol"]["tiling"])
+    cells = "one cell drawn" if drawn == 1 else f"{drawn} cells drawn"
+    conditions = f"{cells}, delta {options['delta']:g} Å"
+    refused = sum(rows for status, (rows, *_) in counts.status.items() if status != Status.ok.name)
+    aside = [f"{refused} refused"] if refused else []
+    if name == "without quarantined" and counts.n_quarantined:
+        aside.append(f"{counts.n_quarantined} quarantined left out")
+    conditions = "; ".join([conditions, *aside])
+    if n == 0:
+        return f"No structure was computed ({conditions})."
+    if subsets.full is None:
+        least, most = tally.correct[0].min(), tally.correct[0].max()
+        said = (
+            f"On {len(subsets.names)} view subsets the oracle reads {_range(least, most)} of {n} "
+            f"structures rightly ({conditions})."
+        )
+    else:
+        full = subsets.full
+        said = (
+            f"With all {subsets.sizes[full]} cameras the oracle reads {tally.correct[0, full]} of "
+            f"{n} structures rightly{told} ({conditions}); {tally.certified[full]} are certified."
+        )
+    pairs = np.flatnonzero(subsets.sizes == 2)
+    if len(pairs) > 1:
+        weakest = pairs[tally.correct[0, pairs].argmin()]
+        said += f" Weakest pair: {subsets.names[weakest]}, {tally.correct[0, weakest]} of {n}."
+    return said
+
+
+def _range(least: int, most: int) -> str:
+    return str(least) if least == most else f"{least} to {most}"
