@@ -16,7 +16,8 @@ if TYPE_CHECKING:
 GLOSSARY = {
     "R0": "share of structures whose conventional cell has the label of the cell as read",
     "R1": "share whose reconstruction from the cameras has the true label, no model asked",
-    "certified": "no phantom at delta, so that the most that the pictures allow is the structure itself",
+    "certified": "no phantom at delta, so that the most that the pictures allow is the "
+    "structure itself",
     "quarantined": "the true label itself is doubtful: it changes with the tolerance, or the "
     "source claims another",
     "phantom": "a point where rays of several cameras meet and no atom is",
@@ -58,7 +59,7 @@ def sentence(counts: CensusCounts) -> str:
         full = subsets.full
         said = (
             f"With all {subsets.sizes[full]} cameras the oracle reads {tally.correct[0, full]} of "
-            f"{n} structures rightly{told} ({conditions}); {tally.certified[full]} are certified."
+            f"{n} structures rightly ({conditions}); {tally.certified[full]} are certified."
         )
     pairs = np.flatnonzero(subsets.sizes == 2)
     if len(pairs) > 1:
