@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
+from typing import NamedTuple
 
-from rc_hpc.core.door import Parser
+from rc_hpc.benchmark.exporting import options as exporting
+from rc_hpc.benchmark.scoring import options as scoring
+from rc_hpc.core.door import Parser, Talk, guarded
 from rc_hpc.core.lazy import resolve
+from rc_hpc.core.options import Options
 from rc_hpc.engine import entry
 from rc_hpc.engine.options import PackedSourceOptions, RunOptions
 from rc_hpc.kinds.pictures.options import BuildOptions
@@ -16,7 +20,10 @@ EXAMPLES = """\
   python -m rc_hpc.benchmark build -o bench         716 questions on 48 structures, 200 of them mini
   python -m rc_hpc.benchmark build structures/ --questions 10000 -o large
                                                     of any source, any number
-  python -m rc_hpc.benchmark build --help           the options of a command
+  python jobs/query_vlm.py bench --model M ... -o m.h5
+                                                    ask a model, in the arms image,text,no-image
+  python -m rc_hpc.benchmark score m.h5 --benchmark bench
+  python -m rc_hpc.benchmark build --help           the options of an action
 """
 BUILD_EXAMPLES = """\
   python -m rc_hpc.benchmark build -o bench         716 questions on 48 structures, 200 of them mini
@@ -33,9 +40,36 @@ BUILD_EXAMPLES = """\
 """
 
 
+class Action(NamedTuple):
+    """An action in one process: what it does, its options, examples, and the function."""
+
+    line: str
+    options: type[Options]
+    examples: str
+    does: str
+
+
+ACTIONS = {
+    "score": Action(
+        "scores answers: strata, paired differences, intervals over structures",
+        scoring.ScoreOptions,
+        scoring.EXAMPLES,
+        "rc_hpc.benchmark.scoring.run:run",
+    ),
+    "export": Action(
+        "writes a package for inspect_ai, lm-eval or VLMEvalKit",
+        exporting.ExportOptions,
+        exporting.EXAMPLES,
+        "rc_hpc.benchmark.exporting.run:run",
+    ),
+}
+
+
 def parser() -> Parser:
     """Argument parser that tells of all actions."""
-    lines = [f"  {kind.command.split()[1]:<11}{kind.line}" for kind in of_command("benchmark")]
+    told = {kind.command.split()[1]: kind.line for kind in of_command("benchmark")}
+    told |= {name: action.line for name, action in ACTIONS.items()}
+    lines = [f"  {name:<11}{line}" for name, line in told.items()]
     about = f"{__doc__}\n\nactions:\n" + "\n".join(lines)
     return Parser("python -m rc_hpc.benchmark", about, EXAMPLES, usage="%(prog)s [-h] ACTION ...")
 
@@ -51,9 +85,19 @@ def build_parser() -> Parser:
     return p
 
 
+def action_parser(name: str) -> Parser:
+    """Argument parser of an action in one process."""
+    action = ACTIONS[name]
+    p = Parser(f"python -m rc_hpc.benchmark {name}", f"{action.line}.", action.examples)
+    p.add_options(action.options)
+    p.add_config()
+    return p
+
+
 def parsers() -> dict[str, Parser]:
     """Parsers by the word that follows the command."""
-    return entry.parsers("benchmark") | {"build": build_parser()}
+    serial = {name: action_parser(name) for name in ACTIONS}
+    return entry.parsers("benchmark") | {"build": build_parser()} | serial
 
 
 def main(argv=None) -> int:
@@ -61,11 +105,18 @@ def main(argv=None) -> int:
     argv = sys.argv[1:] if argv is None else list(argv)
     if argv[:1] == ["build"]:
         return entry.on_all_ranks(_build, argv[1:])
+    if argv and argv[0] in ACTIONS:
+        return guarded(_act, argv)
     return entry.main("benchmark", argv, parser())
 
 
 def _build(argv) -> int:
     return resolve("rc_hpc.assembly.build:build")(build_parser().read(argv))
+
+
+def _act(argv) -> int:
+    asked = action_parser(argv[0]).read(argv[1:])
+    return resolve(ACTIONS[argv[0]].does)(asked.make(ACTIONS[argv[0]].options), asked.make(Talk))
 
 
 if __name__ == "__main__":

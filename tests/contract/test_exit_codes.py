@@ -19,6 +19,8 @@ NEEDED = {
     "query_vlm": "--model m --base-url http://127.0.0.1:1/v1 -o out.h5",
     "query_vlm parse": "-o out",
     "diff": "{input}",
+    "benchmark score": "--benchmark {input}",
+    "benchmark export": "--to inspect -o out",
 }
 #: Those that write a file.
 WRITING = ("pack", "census", "render", "pixels")

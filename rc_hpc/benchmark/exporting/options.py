@@ -11,6 +11,12 @@ from rc_hpc.core.options import Options, once_each, opt, some_of
 
 #: Programs that a package can be written for.
 PROGRAMS = ("inspect", "lm-eval", "vlmevalkit")
+#: For the help.
+EXAMPLES = """\
+  python -m rc_hpc.benchmark export bench --to inspect -o for-inspect
+  inspect eval for-inspect/mv_crystalbench.py@image --model MODEL
+  python -m rc_hpc.benchmark export bench --to lm-eval --arms text,no-image -o for-lm-eval
+  python -m rc_hpc.benchmark score logs/ --benchmark bench"""
 
 
 @dataclass(frozen=True)

@@ -22,6 +22,17 @@ TABLES = {
     "traps": "Q3 by whether the first picture shows the wrong order",
 }
 ALL = "all"
+_LINES = "\n".join(f"  {name:<14}{line}" for name, line in TABLES.items())
+#: For the help.
+EXAMPLES = f"""\
+  python -m rc_hpc.benchmark score m.h5 other.h5 --benchmark bench
+  python -m rc_hpc.benchmark score answers/ --benchmark bench --table differences --format markdown
+  python -m rc_hpc.benchmark score log.eval --benchmark bench       a log of inspect_ai
+
+tables:
+{_LINES}
+
+Where answers are missing there is no formal score, and the exit code is 3."""
 #: Seed of the released benchmark.
 SEED = 20261021
 
