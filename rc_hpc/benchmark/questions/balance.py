@@ -45,7 +45,7 @@ def balanced(
         for text in texts:
             known.setdefault(text, seen(text))
     scores = [
-        np.array([hits([known[a], *(known[w.text] for w in one)], 0) - CHANCE for one in own])
+        hits([[known[a], *(known[w.text] for w in one)] for one in own], [0] * len(own)) - CHANCE
         for a, own in zip(answers, sets, strict=True)
     ]
     taken = [int(rng.integers(len(own))) for own in sets]

@@ -83,14 +83,15 @@ def category_of(first: DisplayedScene, second: DisplayedScene) -> str:
 def _compared(world: World, number: int) -> Iterator[Candidate]:
     if number >= len(world.pairs_of_views):
         return
-    wide = {0: world.pairs_of_views[:2]}.get(number, world.pairs_of_views[number + 1 : number + 2])
+    pair = world.pairs_of_views[number]
+    ways = (pair, pair[::-1])
     cells = {s.structure: s for s in world.plain("cell")}
     for name, scene in cells.items():
-        for views in wide:
-            yield _candidate(scene, scene, "", views, (name, "same", views))
+        for views in ways:
+            yield _candidate(scene, scene, "", views, (name, "same", number))
         for other in world.by_structure[name]:
             if other.mutation and _differ(world, scene, other):
-                for views in wide:
+                for views in ways:
                     key = (name, other.mutation, other.detail, number)
                     yield _candidate(scene, other, other.mutation, views, key)
                     yield _candidate(other, scene, other.mutation, views, key)
@@ -100,7 +101,7 @@ def _compared(world: World, number: int) -> Iterator[Candidate]:
             turn = zlib.crc32("\0".join(names).encode()) % 2
             scene, other = (cells[name] for name in (names[::-1] if turn else names))
             if _differ(world, scene, other):
-                for views in wide:
+                for views in ways:
                     key = ("polymorph", *names, number)
                     yield _candidate(scene, other, "polymorph", views, key)
 

@@ -69,40 +69,55 @@ def seen(text: str) -> Seen:
     return Seen(None, frozenset(re.findall(r"\w+", text.lower())))
 
 
-def hits(options: Sequence[Seen], right: int) -> np.ndarray:
-    """Chance of each rule to name the right option, (7,); where it cannot choose, that of chance.
+def hits(sets: Sequence[Sequence[Seen]], right: Sequence[int]) -> np.ndarray:
+    """Chance of each rule to name each right option, (n, 7).
+
+    Where a rule cannot choose (words have no numbers, nothing is shared), that of chance; where
+    it names several, its share of them.
 
     Parameters
     ----------
-    options
-        Four of them.
+    sets
+        Four options each.
     right
-        Index of the right one.
+        Index of the right one of each.
     """
-    found = np.full(len(RULES), CHANCE)
-    values = np.array([np.nan if one.value is None else one.value for one in options])
-    if not np.isnan(values).any() and np.ptp(values) > SAME:
-        ordered = np.sort(values)
-        for rank in range(4):
-            found[rank] = _share(np.abs(values - ordered[rank]) <= SAME, right)
-        gaps = np.abs(values[:, None] - values[None]) + np.diag(np.full(4, np.inf))
-        nearest = gaps.min(axis=1)
-        found[4] = _share(nearest <= nearest.min() + SAME, right)
-        away = np.abs(values - values.mean())
-        found[5] = _share(away <= away.min() + SAME, right)
-    shared = np.array(
-        [
-            sum(len(one.parts & other.parts) for k, other in enumerate(options) if k != number)
-            for number, one in enumerate(options)
-        ]
-    )
-    if np.ptp(shared):
-        found[6] = _share(shared == shared.max(), right)
+    found = np.full((len(sets), len(RULES)), CHANCE)
+    if not len(sets):
+        return found
+    place = np.asarray(right, np.intp)[:, None]
+    values = np.array([[np.nan if o.value is None else o.value for o in one] for one in sets])
+    told = ~np.isnan(values).any(axis=1) & (np.ptp(values, axis=1) > SAME)
+    if told.any():
+        v, here = values[told], place[told]
+        ordered = np.sort(v, axis=1)
+        named = [np.abs(v - ordered[:, [rank]]) <= SAME for rank in range(4)]
+        gaps = np.abs(v[:, :, None] - v[:, None, :]) + np.diag(np.full(4, np.inf))
+        nearest = gaps.min(axis=2)
+        named.append(nearest <= nearest.min(axis=1, keepdims=True) + SAME)
+        away = np.abs(v - v.mean(axis=1, keepdims=True))
+        named.append(away <= away.min(axis=1, keepdims=True) + SAME)
+        for rule, one in enumerate(named):
+            found[told, rule] = _shares(one, here)
+    shared = np.array([_shared(one) for one in sets])
+    some = np.ptp(shared, axis=1) > 0
+    if some.any():
+        most = shared[some] == shared[some].max(axis=1, keepdims=True)
+        found[some, 6] = _shares(most, place[some])
     return found
 
 
-def _share(named: np.ndarray, right: int) -> float:
-    return float(named[right]) / int(named.sum())
+def _shared(options: Sequence[Seen]) -> list[int]:
+    """Parts that each option shares with the others."""
+    if not any(one.parts for one in options):
+        return [0] * len(options)
+    there = Counter(part for one in options for part in one.parts)
+    return [sum(there[part] - 1 for part in one.parts) for one in options]
+
+
+def _shares(named: np.ndarray, place: np.ndarray) -> np.ndarray:
+    found: np.ndarray = np.take_along_axis(named, place, axis=1)[:, 0] / named.sum(axis=1)
+    return found
 
 
 def prior_hits(
@@ -131,5 +146,5 @@ def prior_hits(
             hit = right[text] - right_of[cluster, text]
             rates.append(hit / seen_elsewhere if seen_elsewhere else CHANCE)
         best = np.array(rates) >= max(rates) - SAME
-        found[k] = _share(best, list(texts).index(answer))
+        found[k] = best[list(texts).index(answer)] / best.sum()
     return found

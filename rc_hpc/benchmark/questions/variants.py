@@ -18,6 +18,8 @@ MOST = 2
 LEAST_FOR_DELETION = 4
 #: Å, for orbits.
 SYMPREC = 0.01
+#: Lengths of one crystal differ by no more, relative.
+LENGTHS = 0.02
 #: Two axes are one kind where their lengths differ by no more, relative.
 SAME_LENGTH = 1e-3
 
@@ -46,10 +48,17 @@ def same_crystal(first: BaseStructure, second: BaseStructure) -> bool:
     Lengths within 2 %, places within 0.05 of the mean spacing of atoms: a looser matcher calls
     a structure whose axis has grown by 8 % the same.
     """
+    if not np.array_equal(np.sort(first.numbers), np.sort(second.numbers)):
+        return False
+    volumes = [abs(np.linalg.det(one.lattice)) for one in (first, second)]
+    if max(volumes) > min(volumes) * (1 + LENGTHS) ** 3:
+        return False
     from pymatgen.analysis.structure_matcher import StructureMatcher
     from pymatgen.core import Structure
 
-    matcher = StructureMatcher(ltol=0.02, stol=0.05, angle_tol=1, primitive_cell=False, scale=False)
+    matcher = StructureMatcher(
+        ltol=LENGTHS, stol=0.05, angle_tol=1, primitive_cell=False, scale=False
+    )
     made = [Structure(one.lattice, one.numbers, one.fractional) for one in (first, second)]
     return bool(matcher.fit(*made))
 

@@ -139,20 +139,18 @@ class World:
 
     @cached_property
     def pairs_of_views(self) -> tuple[tuple[Views, Views], ...]:
-        """Pairs of sets without a common view: first the default ones, either way round."""
+        """Pairs of sets without a common view: the default one, others with its first, the rest."""
         first, second = self.options.first_views, self.options.second_views
-        default = [(first, second), (second, first)]
         others = [
-            (one, other)
-            for one in self._sets
-            for other in self._sets
-            if not set(one) & set(other) and (one, other) not in default
+            pair
+            for pair in combinations(self._sets, 2)
+            if not set(pair[0]) & set(pair[1]) and set(pair) != {first, second}
         ]
-        return (*default, *others)
+        return ((first, second), *sorted(others, key=lambda pair: first not in pair))
 
     @cached_property
     def _sets(self) -> tuple[Views, ...]:
-        ids = sorted({c.id for s in self.scenes[:1] for c in s.cameras if c.id.startswith("v")})
+        ids = sorted({c.id for s in self.scenes for c in s.cameras if c.id.startswith("v")})
         first = self.options.first_views
         return (first, *(one for one in combinations(ids, PICTURES) if one != first))
 

@@ -1,0 +1,513 @@
+"""The check of packages: nothing on ours, each of many seeded defects found."""
+
+import copy
+import hashlib
+import io
+import json
+import struct
+import zlib
+from collections import Counter
+
+import pytest
+import question_cases as cases
+from PIL import Image
+
+from rc_hpc.benchmark.checks.options import CheckOptions
+from rc_hpc.benchmark.checks.run import check_package, floors, run_check
+from rc_hpc.benchmark.package import SETS
+from rc_hpc.benchmark.records import LETTERS
+from rc_hpc.core.errors import UsageError
+
+pytestmark = pytest.mark.long
+
+
+def picture(size=512, colour=(255, 255, 255)):
+    sink = io.BytesIO()
+    Image.new("RGB", (size, size), colour).save(sink, "PNG")
+    return sink.getvalue()
+
+
+class Made:
+    """A package in memory: rows, rows of the subset, files; a defect changes them."""
+
+    def __init__(self, full, mini, files):
+        self.full, self.mini, self.files = full, mini, dict(files)
+        self.asked = {"questions": len(full), "mini": len(mini) // 8}
+        self.after = []
+
+    def of(self, qtype, number=0):
+        """A row of a type; of one that the subset does not have, so that it stays a part."""
+        inside = {row["id"] for row in self.mini}
+        own = [r for r in self.full if r["qtype"] == qtype and r["id"] not in inside]
+        return own[number]
+
+    def all_of(self, qtype):
+        """Rows of a type, those of the subset too."""
+        return [row for row in self.full + self.mini if row["qtype"] == qtype]
+
+    def write(self, folder):
+        for name, rows in zip(SETS.values(), (self.full, self.mini)):
+            text = "".join(row if isinstance(row, str) else json.dumps(row) + "\n" for row in rows)
+            self.files[name] = text.encode()
+        told = {
+            name: {"sha256": hashlib.sha256(content).hexdigest(), "bytes": len(content)}
+            for name, content in self.files.items()
+        }
+        asked = {**self.asked, "per_structure": 4, "per_difficulty": 2}
+        manifest = {"settings": {"asked": asked}, "files": told}
+        files = {**self.files, "manifest.json": json.dumps(manifest).encode()}
+        for name, content in files.items():
+            path = folder / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_bytes(content)
+        for change in self.after:
+            change(folder)
+        return folder
+
+
+def made_of(draw):
+    full, mini = cases.rows(draw)
+    white = picture()
+    files = {f"images/{path}": white for row in full for path in row["image_paths"]}
+    return Made(full, mini, {**files, "README.md": b"# ours\n", "LICENSE": b"CC BY 4.0\n"})
+
+
+@pytest.fixture(scope="module")
+def made():
+    """112 questions on eight structures."""
+    return made_of(cases.small_draw())
+
+
+@pytest.fixture(scope="module")
+def fewer():
+    """64 questions on six."""
+    return made_of(cases.small_draw(64, cases.SIX, 3))
+
+
+def copied(made):
+    return Made(copy.deepcopy(made.full), copy.deepcopy(made.mini), made.files)
+
+
+def test_nothing_is_found_on_ours(made, tmp_path):
+    folder = made.write(tmp_path / "ours")
+    assert [str(one) for one in check_package(folder)] == []
+    assert run_check(CheckOptions.of(package=folder, strict=True)) == ("nothing found", 0)
+    assert floors(folder).count("option prior") == 8
+
+
+def other_letter(row):
+    return next(x for x in LETTERS if x != row["answer"])
+
+
+def answers(row, letter):
+    row["answer"], row["answer_text"] = letter, row["options"][letter]
+
+
+def reset(row, letter, text):
+    """Another text of an option, right or wrong."""
+    row["options"][letter] = text
+    row["answer_text"] = row["options"][row["answer"]]
+
+
+def flipped_byte(made):
+    name = made.of("Q1a")["image_paths"][0]
+
+    def flip(folder):
+        path = folder / "images" / name
+        content = bytearray(path.read_bytes())
+        content[60] ^= 1
+        path.write_bytes(bytes(content))
+
+    made.after.append(flip)
+
+
+def missing_picture(made):
+    made.after.append(lambda folder: (folder / "images" / made.of("Q4")["image_paths"][1]).unlink())
+
+
+def missing_licence(made):
+    del made.files["LICENSE"]
+
+
+def longer_file(made):
+    made.after.append(lambda folder: (folder / "README.md").write_bytes(b"# ours, changed\n"))
+
+
+def same_size_other_words(made):
+    made.after.append(lambda folder: (folder / "README.md").write_bytes(b"# 0urs\n"))
+
+
+def stray_file(made):
+    made.after.append(lambda folder: (folder / "notes.txt").write_text("left behind"))
+
+
+def stray_picture(made):
+    made.files["images/scenes/s0123456789ab/v00.png"] = picture()
+
+
+def small_picture(made):
+    made.files[f"images/{made.of('Q1b')['image_paths'][0]}"] = picture(256)
+
+
+def no_png(made):
+    made.files[f"images/{made.of('Q1b')['image_paths'][0]}"] = b"GIF89a" + bytes(90)
+
+
+def cut_picture(made):
+    made.files[f"images/{made.of('Q1b')['image_paths'][0]}"] = picture()[:-20]
+
+
+def picture_with_words(made):
+    body = b"tEXtTitle\0rock salt"
+    chunk = struct.pack(">I", len(body) - 4) + body + struct.pack(">I", zlib.crc32(body))
+    content = picture()
+    made.files[f"images/{made.of('Q1b')['image_paths'][0]}"] = content[:33] + chunk + content[33:]
+
+
+def manifest_lists_itself(made):
+    def add(folder):
+        path = folder / "manifest.json"
+        content = json.loads(path.read_text())
+        content["files"]["manifest.json"] = {"sha256": "0" * 64, "bytes": 1}
+        path.write_text(json.dumps(content))
+
+    made.after.append(add)
+
+
+def no_manifest(made):
+    made.after.append(lambda folder: (folder / "manifest.json").unlink())
+
+
+def fifth_question(made):
+    """A structure has five questions of a type; the stratum's number stays."""
+    rows = [r for r in made.full if r["qtype"] == "Q1a"]
+    for row in rows[:5]:
+        rename(made, row["id"], "rutile")
+
+
+def rename(made, name, base):
+    for row in made.full + made.mini:
+        if row["id"] == name:
+            row["structure"] = row["meta"]["base_structure"] = base
+
+
+def third_of_a_difficulty(made):
+    rows = [r for r in made.full if r["qtype"] == "Q2" and r["difficulty"] == "hard"]
+    for row in rows[:3]:
+        rename(made, row["id"], "fluorite")
+
+
+def unbalanced_letter(made):
+    row = made.of("Q1a")
+    letter = other_letter(row)
+    options = row["options"]
+    options[letter], options[row["answer"]] = options[row["answer"]], options[letter]
+    answers(row, letter)
+
+
+def letters_of_mini(made):
+    inside = {row["id"] for row in made.mini}
+    for row in made.full + made.mini:
+        if row["id"] in inside and row["answer"] != "A":
+            options, old = row["options"], row["answer"]
+            options["A"], options[old] = options[old], options["A"]
+            answers(row, "A")
+
+
+def dropped_row(made):
+    made.full.remove(made.of("Q3"))
+
+
+def row_twice(made):
+    made.full.append(copy.deepcopy(made.of("Q3")))
+
+
+def asked_twice(made):
+    row = copy.deepcopy(made.of("Q3"))
+    row["id"] = "q3-9999"
+    made.full.append(row)
+
+
+def leaked_name(made):
+    row = made.of("Q4")
+    row["question"] += f" (It is {row['structure']}.)"
+
+
+def leaked_scene(made):
+    row = made.of("Q1b")
+    row["text_repr"] += f"\nScene {row['scene_id']}"
+
+
+def leaked_name_of_another(made):
+    row = next(r for r in made.full if r["qtype"] == "Q2" and r["structure"] != "rutile")
+    row["text_repr"] += "\nNot as in Rutile"
+
+
+def leaked_space_group(made):
+    made.of("Q3")["question"] += " Its space group is cubic."
+
+
+def option_nobody_would_pick(made):
+    row = made.of("Q1a")
+    reset(row, other_letter(row), "4000")
+
+
+def dead_option(made):
+    """One number that is never right stands in every question."""
+    for row in made.all_of("Q1a"):
+        reset(row, other_letter(row), "33")
+
+
+def giveaway(made):
+    """Four numbers for every question, of which one is always right."""
+    for row in made.all_of("Q1a"):
+        row["options"] = dict(zip([x for x in LETTERS if x != row["answer"]], ("20", "26", "30")))
+        row["options"][row["answer"]] = "23"
+        row["answer_text"] = "23"
+
+
+def third_smallest(made):
+    """The classic: displayed atoms, one more, one less, and without images."""
+    for k, row in enumerate(made.all_of("Q1a")):
+        n = 20 + 3 * k
+        wrong = [str(n + 1), str(n - 1), str(n // 2)]
+        row["options"] = dict(zip([x for x in LETTERS if x != row["answer"]], wrong))
+        row["options"][row["answer"]] = row["answer_text"] = str(n)
+
+
+def three_options(made):
+    del made.of("Q1a")["options"]["D"]
+
+
+def empty_option(made):
+    row = made.of("Q1a")
+    reset(row, other_letter(row), " ")
+
+
+def same_option_twice(made):
+    row = made.of("Q1b")
+    letter = other_letter(row)
+    reset(row, letter, "  ".join(reversed(row["answer_text"].split())))
+    if len(row["answer_text"].split()) == 1:
+        reset(row, letter, row["answer_text"] + " ")
+
+
+def wrong_answer_text(made):
+    row = made.of("Q1a")
+    row["answer_text"] = row["options"][other_letter(row)]
+
+
+def no_letter(made):
+    made.of("Q1a")["answer"] = "E"
+
+
+def wrong_key(made):
+    """Letters of two questions are exchanged: only the text tells that both are wrong."""
+    rows = [r for r in made.full if r["qtype"] == "Q3"]
+    one = rows[0]
+    other = next(r for r in rows if r["answer"] != one["answer"])
+    ids = (one["id"], other["id"])
+    letters = (other["answer"], one["answer"])
+    for row in made.full + made.mini:
+        if row["id"] in ids:
+            answers(row, letters[ids.index(row["id"])])
+
+
+def wrong_content(made):
+    row = made.of("Q1b")
+    right, other = row["answer"], other_letter(row)
+    options = row["options"]
+    options[right], options[other] = options[other], options[right]
+    row["answer_text"] = options[right]
+
+
+def wrong_coordination(made):
+    wrong_of(made.of("Q2"))
+
+
+def wrong_system(made):
+    rows = made.all_of("Q4")
+    wrong_of(rows[0])
+
+
+def wrong_of(row):
+    right, other = row["answer"], other_letter(row)
+    options = row["options"]
+    options[right], options[other] = options[other], options[right]
+    row["answer_text"] = options[right]
+
+
+def two_pictures(made):
+    row = made.of("Q4")
+    row["image_paths"], row["view_ids"] = row["image_paths"][:2], row["view_ids"][:2]
+
+
+def swapped_pictures(made):
+    row = made.of("Q3")
+    row["image_paths"] = row["image_paths"][::-1]
+
+
+def absolute_path(made):
+    made.of("Q3")["image_paths"][0] = "/tmp/v00.png"
+
+
+def path_out_of_the_package(made):
+    made.of("Q3")["image_paths"][0] = "../../scenes/x/v00.png"
+
+
+def one_scene_in_a_pair(made):
+    row = made.of("Q5")
+    row["scene_id"] = row["scene_id"][0]
+
+
+def named_scene(made):
+    row = made.of("Q6")
+    old = f"images/{row['image_paths'][0]}"
+    row["scene_id"] = "rutile_001"
+    row["image_paths"] = [f"scenes/rutile_001/{row['view_ids'][0]}.png"]
+    made.files[f"images/{row['image_paths'][0]}"] = made.files.pop(old)
+
+
+def text_where_none_may_be(made):
+    made.of("Q6")["text_repr"] = "seen along a"
+
+
+def text_missing(made):
+    made.of("Q4")["text_repr"] = ""
+
+
+def text_applicable_wrong(made):
+    made.of("Q1a")["meta"]["text_applicable"] = True
+
+
+def no_base_structure(made):
+    del made.of("Q1a")["meta"]["base_structure"]
+
+
+def traps_not_half(made):
+    row = next(r for r in made.full if r["qtype"] == "Q3" and r["meta"]["depth_trap"])
+    row["meta"]["depth_trap"] = False
+
+
+def pairs_not_half(made):
+    row = next(r for r in made.full if r["qtype"] == "Q5" and r["meta"]["mutation"] != "none")
+    row["meta"]["mutation"] = "none"
+
+
+def extra_field(made):
+    made.of("Q1a")["space_group"] = 136
+
+
+def lost_field(made):
+    del made.of("Q1a")["text_repr"]
+
+
+def mini_row_differs(made):
+    made.mini[0]["question"] += "?"
+
+
+def mini_row_elsewhere(made):
+    made.mini[0]["id"] = "q9-0001"
+
+
+def mini_too_small(made):
+    del made.mini[0]
+
+
+def unknown_stratum(made):
+    made.of("Q2")["difficulty"] = "middling"
+
+
+def torn_line(made):
+    made.full.append('{"id": "q1a-9999", "qtype": ')
+
+
+#: Each defect with the rule that must find it.
+DEFECTS = {
+    flipped_byte: "sha256",
+    missing_picture: "picture-missing",
+    missing_licence: "file-missing",
+    longer_file: "size",
+    same_size_other_words: "sha256",
+    stray_file: "not-in-manifest",
+    stray_picture: "picture-unused",
+    small_picture: "picture-size",
+    no_png: "picture",
+    cut_picture: "picture",
+    picture_with_words: "picture-words",
+    manifest_lists_itself: "manifest-itself",
+    no_manifest: "file-missing",
+    fifth_question: "per-structure",
+    third_of_a_difficulty: "per-structure",
+    unbalanced_letter: "letters",
+    letters_of_mini: "mini-letters",
+    dropped_row: "stratum",
+    row_twice: "id-twice",
+    asked_twice: "asked-twice",
+    leaked_name: "leak",
+    leaked_scene: "leak",
+    leaked_name_of_another: "leak",
+    leaked_space_group: "leak",
+    option_nobody_would_pick: "implausible-option",
+    dead_option: "dead-option",
+    giveaway: "giveaway",
+    third_smallest: "rule-of-thumb",
+    three_options: "row",
+    empty_option: "option-empty",
+    same_option_twice: "option-twice",
+    wrong_answer_text: "answer-text",
+    no_letter: "row",
+    wrong_key: "answer",
+    wrong_content: "answer",
+    wrong_coordination: "answer",
+    wrong_system: "answer",
+    two_pictures: "picture-count",
+    swapped_pictures: "picture-view",
+    absolute_path: "picture-path",
+    path_out_of_the_package: "picture-path",
+    one_scene_in_a_pair: "scenes",
+    named_scene: "scene-name",
+    text_where_none_may_be: "text-given",
+    text_missing: "text-missing",
+    text_applicable_wrong: "text-applicable",
+    no_base_structure: "meta",
+    traps_not_half: "depth-traps",
+    pairs_not_half: "pairs",
+    extra_field: "fields",
+    lost_field: "fields",
+    mini_row_differs: "mini-row",
+    mini_row_elsewhere: "mini-row",
+    mini_too_small: "stratum",
+    unknown_stratum: "row",
+    torn_line: "row",
+}
+
+
+#: Those that only many questions tell.
+OF_MANY = (dead_option, giveaway, third_smallest, letters_of_mini)
+
+
+@pytest.mark.parametrize("defect", DEFECTS, ids=lambda defect: defect.__name__)
+def test_each_defect_is_found(defect, made, fewer, tmp_path):
+    broken = copied(made if defect in OF_MANY else fewer)
+    defect(broken)
+    found = Counter(one.rule for one in check_package(broken.write(tmp_path / "package")))
+    assert found[DEFECTS[defect]], found
+
+
+def test_findings_are_told_one_a_line_and_strict_makes_them_an_error(made, tmp_path):
+    broken = copied(made)
+    for row in broken.full:
+        if row["qtype"] == "Q6":
+            row["text_repr"] = "seen along a"
+    folder = broken.write(tmp_path / "package")
+    told, code = run_check(CheckOptions.of(package=folder, most=2))
+    lines = told.split("\n")
+    assert code == 3 and run_check(CheckOptions.of(package=folder, strict=True))[1] == 1
+    assert sum(line.endswith("[text-given]") for line in lines) == 2
+    assert "and 14 more of text-given" in lines and lines[-1].endswith("findings")
+
+
+def test_no_folder_is_told(tmp_path):
+    with pytest.raises(UsageError, match="no folder"):
+        check_package(tmp_path / "nothing")
