@@ -14,6 +14,7 @@ from rc_hpc.store import layout
 from rc_hpc.store.attributes import root_attributes
 from rc_hpc.store.content import content_hash
 from rc_hpc.store.files import new_h5
+from rc_hpc.store.opening import open_h5
 from rc_hpc.store.schema import TEXT, Column, Schema
 
 KIND = "answers"
@@ -244,7 +245,7 @@ def read_answers(
         Not such a file, or its answers are to another task.
     """
     try:
-        with layout.open_h5(path) as h5:
+        with open_h5(path) as h5:
             if h5.attrs.get("kind") != KIND:
                 raise RcError(f"{path}: not a file of answers; {_WRITER}")
             # files of 0.1.0 do not name the only task that there was

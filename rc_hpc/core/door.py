@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any, NoReturn, TypeVar
 
 import rc_hpc
-from rc_hpc.core.errors import Exit, RcError, UsageError
+from rc_hpc.core.errors import Exit, RcError, UsageError, fault_of_files
 from rc_hpc.core.options import Opt, Options, declared, opt, text_of
 
 #: Exit codes, for every command's help.
@@ -290,3 +290,8 @@ def guarded(main: Callable[..., int | None], *args: Any) -> int:
     except BrokenPipeError:  # the reader of our output left, as `head` does
         sys.stderr.close()
         return int(Exit.CLEAN)
+    except Exception as error:
+        if not (told := fault_of_files(error)):
+            raise
+        print(f"rc_hpc: error: {told}", file=sys.stderr)
+        return int(Exit.FATAL)

@@ -33,6 +33,7 @@ class Status(IntEnum):
     quarantined = 13
     internal = 14
     behind_camera = 15
+    timed_out = 16
 
 
 class StructureError(Exception):
@@ -61,3 +62,15 @@ class UsageError(RcError):
 def fault_of(path: str | os.PathLike[str]) -> type[RcError]:
     """What an unusable input is: of one that is not there, the request itself is wrong."""
     return RcError if os.path.exists(path) else UsageError
+
+
+#: Files in use that have been changed since they were written, and what tells it: what goes wrong
+#: unexpectedly is their fault before it is the program's.
+DOUBTFUL: dict[str, str] = {}
+
+
+def fault_of_files(error: BaseException) -> str:
+    """A line on an unexpected error where it may be the fault of a file; empty where not."""
+    told = "; ".join(f"{path}: {why}" for path, why in DOUBTFUL.items())
+    what = str(error).partition("\n")[0] or "no message"
+    return told and f"{told}, and cannot be used ({type(error).__name__}: {what}): make it again"

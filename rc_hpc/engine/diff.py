@@ -18,10 +18,11 @@ from rc_hpc.core.errors import RcError, UsageError
 from rc_hpc.engine.diff_matching import row_name
 from rc_hpc.engine.diff_options import DiffOptions
 from rc_hpc.engine.diff_values import ROWS, Changed, Example, Pair
-from rc_hpc.engine.labels import is_length, open_result
+from rc_hpc.engine.labels import open_result
 from rc_hpc.store.conditions import differences
 from rc_hpc.store.content import datasets
-from rc_hpc.store.part_file import DAMAGE, first_line
+from rc_hpc.store.layout import is_length
+from rc_hpc.store.opening import DAMAGE, first_line
 
 #: Attributes that tell of the writing, and hashes of what is told in full.
 _NOT_TOLD = (

@@ -12,6 +12,7 @@ import numpy as np
 
 from rc_hpc.core.errors import RcError
 from rc_hpc.store import layout
+from rc_hpc.store.opening import open_h5
 from rc_hpc.store.reader import open_ours
 
 #: Datasets that name what stands along a dimension.
@@ -61,10 +62,7 @@ def open_result(path: str | Path) -> h5py.File:
         Not a file of ours; says what it seems to be.
     """
     path = Path(path)
-    try:
-        h5 = layout.open_h5(path)
-    except OSError:
-        return open_ours(path)  # which says what it is
+    h5 = open_h5(path)
     if h5.attrs.get("creator") == "rc_hpc" and "content_hash" in h5.attrs:
         return h5
     h5.close()
@@ -77,12 +75,6 @@ def tables(h5: h5py.File) -> list[str]:
     return sorted(
         name for name, item in h5.items() if isinstance(item, h5py.Group) and "structure" in item
     )
-
-
-def is_length(dataset: h5py.Dataset) -> bool:
-    """Whether a dataset holds no values and only gives a dimension its length."""
-    name = dataset.attrs.get("NAME", b"")
-    return bytes(name).startswith(b"This is a netCDF dimension but not a netCDF variable")
 
 
 def axes(dataset: h5py.Dataset) -> tuple[str, ...]:

@@ -1,4 +1,4 @@
-"""Options of every run: what is read, and how the work is gone about. Nothing of it is recorded."""
+"""Options of every run: what is read, and how the work is gone about."""
 
 from __future__ import annotations
 
@@ -39,6 +39,14 @@ def parse_shard(text: str) -> tuple[int, int]:
             f"(in a SLURM array: --array=0-{n - 1})"
         )
     return i, n
+
+
+def parse_budget(text: str) -> float:
+    """Read CPU seconds: a number from 0 on."""
+    seconds = float(text)
+    if not 0 <= seconds <= 1e7:
+        raise ValueError("give seconds from 0 (any) to 10 million")
+    return seconds
 
 
 @dataclass(frozen=True)
@@ -185,7 +193,18 @@ class RunOptions(CodedWorkOptions):
         (i, N): do only the i-th of N shares and do not merge.
     dry_run
         Only say what would be done.
+    cpu_budget
+        CPU time for one structure, s, beside ten times what it is predicted to take; 0: any.
     """
+
+    cpu_budget: float = opt(
+        60.0,
+        "CPU seconds for one structure, beside ten times what it is predicted to take; what is "
+        "not done then has the status timed_out; 0: any; recorded in the result",
+        parse=parse_budget,
+        metavar="S",
+        recorded=False,
+    )
 
     shard: tuple[int, int] | None = opt(
         None,

@@ -5,12 +5,16 @@ from __future__ import annotations
 import functools
 import hashlib
 import itertools
+from collections.abc import Callable
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
-from rc_hpc.core.errors import Status, StructureError
+from rc_hpc.core.apart import Cut, Lost, alone
+from rc_hpc.core.errors import RcError, Status, StructureError
 from rc_hpc.core.text import storable
+from rc_hpc.engine.hand import Hand
 from rc_hpc.engine.listing import Listing
 from rc_hpc.engine.merging import merge_output
 from rc_hpc.engine.run import Opened, Work, count_failures, fail_row, log, on_root, open_run
@@ -27,9 +31,11 @@ from rc_hpc.parallel.signals import StopSignal
 from rc_hpc.parallel.state import RunState
 from rc_hpc.store.batch import Batch, Children, empty_batch, empty_children
 from rc_hpc.structures.record import Item
-from rc_hpc.symmetry.guard import NULL_RECORDER
-from rc_hpc.symmetry.recorder import FlightRecorder, NullRecorder
+from rc_hpc.symmetry.recorder import NULL_RECORDER, Recorder
 
+#: Stored numbers and fractional coordinates, conventional numbers and positions.
+Atoms = tuple[np.ndarray, ...]
+NO_ATOMS: Atoms = (np.empty(0, int), np.empty((0, 3))) * 2
 #: Structures in one batch: some seconds of work, so that a stop loses little.
 BATCH_ROWS = 32
 
@@ -46,14 +52,30 @@ def run_packing(
     """
 
     def identity() -> dict:
-        count, digest = listing.measure()
+        # Files are scanned, and those of databases parsed: where that can be ended.
+        try:
+            count, digest = alone(listing.measure, stopped=lambda: stop.requested)
+        except Lost as lost:
+            raise RcError(
+                f"{', '.join(listing.sources)}: {lost} while its structures were listed: list "
+                "its files in parts to find the one"
+            ) from lost
         return work.identity(listing_hash=digest, total=count)
 
-    measured = on_root(comm, identity)
+    measured = on_root(comm, functools.partial(_unless_stopped, identity))
+    if measured is None:  # while the sources were listed
+        return Totals(0, 0, 0, False, max(comm.allgather(stop.exit_code)))
     with open_run(comm, work, measured) as opened:
         if opened.finished:
             return None
         return _pack_all(comm, listing, work, stop, opened, measured["total"], state)
+
+
+def _unless_stopped(function: Callable[[], dict]) -> dict | None:
+    try:
+        return function()
+    except Cut:
+        return None
 
 
 def _pack_all(
@@ -73,16 +95,20 @@ def _pack_all(
     total = sum(min(BATCH_ROWS, count - b * BATCH_ROWS) for b in batches.tolist())
     initial = 0 if run.shard else len(opened.completed)
     with opened.recorder(comm) as recorder:
-        worker = _Worker(comm, listing, work.options, opened, recorder)
-        with Progress(
-            total,
-            "structures packed",
-            run.progress,
-            rank=comm.rank,
-            initial=initial,
-            state=state,
-        ) as progress:
-            queue = worker.queue = WorkQueue(comm, len(batches), stop)
+        queue = WorkQueue(comm, len(batches), stop)
+        made_of = functools.partial(_made_of, options=work.options, recorder=recorder)
+        with (
+            Hand(made_of, run.cpu_budget, recorder, lambda: queue.stopped) as hand,
+            Progress(
+                total,
+                "structures packed",
+                run.progress,
+                rank=comm.rank,
+                initial=initial,
+                state=state,
+            ) as progress,
+        ):
+            worker = _Worker(comm, listing, work.options, opened, hand, queue)
             totals = drive(comm, len(batches), batches, worker, progress, stop, queue)
     if totals.complete and not run.shard:
         on_root(comm, functools.partial(merge_output, work.kind, run.output))
@@ -92,12 +118,17 @@ def _pack_all(
 class _Worker:
     """Does one batch of the stream; draws come in ascending order, so the stream is read once."""
 
-    queue: WorkQueue  # set before the first batch
-
     def __init__(
-        self, comm: Comm, listing: Listing, options: PackOptions, opened: Opened, recorder
+        self,
+        comm: Comm,
+        listing: Listing,
+        options: PackOptions,
+        opened: Opened,
+        hand: Hand,
+        queue: WorkQueue,
     ):
-        self.rank, self.options, self.opened, self.recorder = comm.rank, options, opened, recorder
+        self.rank, self.options, self.opened, self.hand = comm.rank, options, opened, hand
+        self.queue = queue
         assert opened.store is not None, "what is finished is not opened for work"
         self.store = opened.store
         self.stream, self.position = iter(listing), 0
@@ -119,31 +150,31 @@ class _Worker:
         for row, item in enumerate(items):
             if self.queue.stopped:
                 return None
-            atoms.append(self._pack(batch, row, item))
+            try:
+                atoms.append(self._pack(batch, row, item))
+            except Cut:
+                return None
         if items:
             self.store.write(batch, packed_children(atoms), f"{self.rank}-{number}")
         return len(items), count_failures(batch)
 
-    def _pack(self, batch: dict, row: int, item: Item):
-        crashed = item.id in self.opened.crashed
-        return pack_item(batch, row, item, self.options, self.recorder, crashed=crashed)
+    def _pack(self, batch: Batch, row: int, item: Item) -> Atoms:
+        fields: dict[str, Any]
+        try:
+            if item.id in self.opened.crashed:
+                raise StructureError(
+                    Status.crashed,
+                    "native code crashed on this structure in two runs; it is left out",
+                )
+            fields, atoms = self.hand(item)
+        except StructureError as lost:
+            fields, atoms = _failed(lost, item.id), NO_ATOMS
+            fields["sha256"] = self.hand.once(_digest_of, item, default="")
+        return _fill(batch, row, item, fields, atoms)
 
 
-def pack_item(
-    batch: Batch,
-    row: int,
-    item: Item,
-    options: PackOptions,
-    recorder: FlightRecorder | NullRecorder = NULL_RECORDER,
-    *,
-    crashed: bool = False,
-) -> tuple[np.ndarray, ...]:
+def pack_item(batch: Batch, row: int, item: Item, options: PackOptions) -> Atoms:
     """Read and pack one item, into its row of a batch.
-
-    Parameters
-    ----------
-    crashed
-        Leave it out, since native code crashed on it.
 
     Returns
     -------
@@ -151,28 +182,46 @@ def pack_item(
         Stored numbers and fractional coordinates, conventional numbers and positions; empty
         where they could not be had.
     """
-    fields: dict = {}
-    batch["structures/id"][row] = item.id
-    batch["structures/source"][row] = storable(item.source)
-    atoms = (np.empty(0, int), np.empty((0, 3))) * 2
+    return _fill(batch, row, item, *_made_of(item, options))
+
+
+def _made_of(
+    item: Item, options: PackOptions, recorder: Recorder = NULL_RECORDER
+) -> tuple[dict[str, Any], Atoms]:
+    """Fields and atoms of an item; whatever is wrong with it is in the fields."""
+    fields: dict[str, Any] = {}
+    atoms = NO_ATOMS
     try:
         blob = _bytes_of(item)
-        fields["sha256"] = hashlib.sha256(blob).hexdigest() if blob else ""
-        if crashed:
-            raise StructureError(
-                Status.crashed,
-                "native code crashed on this structure in two runs; it is left out",
-            )
+        fields["sha256"] = _digest(blob)
         structure = item.read(item, blob)
         atoms = (structure.numbers, structure.frac, *atoms[2:])
         atoms = (*atoms[:2], *pack_structure(structure, options, fields, recorder))
     except Exception as error:  # noqa: BLE001 - whatever a reader throws, the row is kept
-        fail_row(batch, row, error, item.id)
+        fields |= _failed(error, item.id)
+    return fields, atoms
+
+
+def _failed(error: Exception, what: str) -> dict[str, Any]:
+    row: Batch = {"structures/status": np.zeros(1, int), "structures/message": np.array([""], "O")}
+    fail_row(row, 0, error, what)
+    return {name.rpartition("/")[2]: values[0] for name, values in row.items()}
+
+
+def _fill(batch: Batch, row: int, item: Item, fields: dict[str, Any], atoms: Atoms) -> Atoms:
+    fields = {"id": item.id, "source": item.source, **fields}
     for name, value in fields.items():
         batch[f"structures/{name}"][row] = storable(value) if isinstance(value, str) else value
-    batch["structures/message"][row] = storable(batch["structures/message"][row])
     log.debug("%s: %s", item.id, Status(int(batch["structures/status"][row])).name)
     return atoms
+
+
+def _digest(blob: bytes) -> str:
+    return hashlib.sha256(blob).hexdigest() if blob else ""
+
+
+def _digest_of(item: Item) -> str:
+    return _digest(_bytes_of(item))
 
 
 def _bytes_of(item: Item) -> bytes:

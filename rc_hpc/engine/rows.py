@@ -13,7 +13,9 @@ from typing import Any, Self
 
 import numpy as np
 
+from rc_hpc.core.apart import Cut
 from rc_hpc.core.errors import Status, StructureError, UsageError
+from rc_hpc.engine.hand import Hand
 from rc_hpc.engine.merging import merge_output
 from rc_hpc.engine.run import Opened, Work, count_failures, fail_row, log, on_root, open_run
 from rc_hpc.kinds.common.given import Compute, Given
@@ -146,10 +148,13 @@ def _compute_all(
     order = order[left[order] > 0]
     with opened.recorder(comm) as recorder:
         compute = kind.load("oracle")(work.options, Given(shared, recorder, run.output))
-        worker = _Worker(comm, source, work, compute, opened, done, bounds)
+        queue = WorkQueue(comm, len(order), stop)
         total = int(left[order].sum())
-        with Progress(total, kind.unit, run.progress, rank=comm.rank, state=state) as progress:
-            queue = worker.queue = WorkQueue(comm, len(order), stop)
+        with (
+            Hand(compute, run.cpu_budget, recorder, lambda: queue.stopped) as hand,
+            Progress(total, kind.unit, run.progress, rank=comm.rank, state=state) as progress,
+        ):
+            worker = _Worker(comm, source, work, hand, opened, (done, bounds, costs), queue)
             totals = drive(comm, len(order), order, worker, progress, stop, queue)
     if totals.complete and not run.shard:
         on_root(comm, functools.partial(merge_output, kind, run.output))
@@ -175,20 +180,19 @@ def same_pack(reader: PackedReader, options: PackOptions) -> None:
 class _Worker:
     """Does one batch: a range of rows of the source, without those done before."""
 
-    queue: WorkQueue  # set before the first batch
-
     def __init__(
         self,
         comm: Comm,
         source: Source,
         work: Work,
-        compute: Compute,
+        hand: Hand,
         opened: Opened,
-        done,
-        bounds,
+        plan: tuple[np.ndarray, np.ndarray, np.ndarray],
+        queue: WorkQueue,
     ):
-        self.rank, self.source, self.compute, self.opened = comm.rank, source, compute, opened
-        self.done, self.bounds = done, bounds
+        self.rank, self.source, self.hand, self.opened = comm.rank, source, hand, opened
+        self.done, self.bounds, self.costs = plan
+        self.queue = queue
         self.schema, self.dims = work.schema, work.dims
         assert opened.store is not None, "what is finished is not opened for work"
         self.store = opened.store
@@ -205,15 +209,22 @@ class _Worker:
         for row, at in enumerate(rows):
             if self.queue.stopped:
                 return None
-            tables.append(self._row(batch, row, functools.partial(item, int(at))))
+            expected_s = float(self.costs[start + at]) / 1000
+            compute = functools.partial(self.hand, expected_s=expected_s)
+            try:
+                tables.append(self._row(batch, row, functools.partial(item, int(at)), compute))
+            except Cut:
+                return None
         children = joined(self.schema, self.dims, tables)
         self.store.write(batch, children, f"{self.rank}-{number}")
         return len(rows), count_failures(batch)
 
-    def _row(self, batch: dict, row: int, item: Callable[[], Any]) -> dict | None:
+    def _row(
+        self, batch: dict, row: int, item: Callable[[], Any], compute: Compute
+    ) -> dict | None:
         """Fill one row of the batch; returns its child tables, None where nothing was computed."""
         crashed = batch["structures/id"][row] in self.opened.crashed
-        return compute_row(batch, row, item, self.compute, drop=self.drop, crashed=crashed)
+        return compute_row(batch, row, item, compute, drop=self.drop, crashed=crashed)
 
 
 def compute_row(

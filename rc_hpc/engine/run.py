@@ -14,6 +14,7 @@ from rc_hpc.core.errors import RcError, Status, StructureError, UsageError
 from rc_hpc.core.files import disk_errors, parts_folder
 from rc_hpc.core.fingerprint import code_of
 from rc_hpc.core.kind import Kind
+from rc_hpc.engine.hand import CRASHES
 from rc_hpc.engine.options import RunOptions
 from rc_hpc.kinds.common.beside import Beside
 from rc_hpc.parallel.launch import Comm
@@ -29,8 +30,6 @@ from rc_hpc.symmetry.recorder import FlightRecorder, crashed_ids
 
 log = logging.getLogger("rc_hpc")
 
-#: Native crashes after which a structure is given up.
-CRASHES = 2
 #: Statuses that are no failure.
 GOOD = (Status.ok, Status.quarantined)
 
@@ -88,6 +87,7 @@ class Work:
             "options_hash": self.options.digest(),
             "result_versions": result_versions() | self.beside.versions(),
             "code": code_of(self.kind.code),
+            "cpu_budget_s": self.run.cpu_budget,
             **more,
         }
 
@@ -243,7 +243,7 @@ def fail_row(batch: dict, row: int, error: Exception, what: str) -> None:
     else:
         status = Status.internal
         message = f"{type(error).__name__}: {error}".replace("\n", " ")
-        log.exception("%s: unexpected error, recorded as status 'internal'", what)
+        log.error("%s: unexpected error, recorded as status 'internal'", what, exc_info=error)
     batch["structures/status"][row] = status
     batch["structures/message"][row] = message
 

@@ -18,7 +18,6 @@ from rc_hpc.engine.labels import (
     NUMBERED,
     Labels,
     axes,
-    is_length,
     is_structures,
     named,
     open_result,
@@ -87,7 +86,7 @@ def open_tree(path: str | Path) -> xr.DataTree:
         nodes = _Nodes(path, h5)
         groups: dict[str, list[str]] = {"/": []}
         for name in datasets(h5):
-            if not is_length(h5[name]):
+            if not layout.is_length(h5[name]):
                 groups.setdefault(name.rpartition("/")[0] or "/", []).append(name)
         tree = {group: nodes.dataset(names) for group, names in groups.items()}
         tree["/"].attrs = {name: _value(value) for name, value in h5.attrs.items()}

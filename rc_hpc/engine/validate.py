@@ -3,26 +3,22 @@
 from __future__ import annotations
 
 import hashlib
-import json
-import os
-import subprocess
-import sys
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from pathlib import Path
 
 import h5py
 import numpy as np
 
-import rc_hpc
+from rc_hpc.core.apart import Lost, alone
 from rc_hpc.core.errors import RcError
-from rc_hpc.kinds.registry import schema_of
+from rc_hpc.kinds.registry import KINDS, schema_of
 from rc_hpc.store import layout
 from rc_hpc.store.attributes import REQUIRED
 from rc_hpc.store.batch import shape_of
 from rc_hpc.store.content import content_hash, datasets
-from rc_hpc.store.part_file import DAMAGE, first_line
+from rc_hpc.store.opening import DAMAGE, first_line, problem_of, unreadable
 from rc_hpc.store.parts import PartStore, read_run
-from rc_hpc.store.reader import open_ours
+from rc_hpc.store.reader import stranger
 from rc_hpc.store.schema import Schema
 
 
@@ -37,28 +33,21 @@ def validate(path: str | Path) -> list[str]:
             return list(_parts_problems(path))
         except RcError as error:
             return [str(error)]
-    # HDF5 may crash on a damaged file: let a child look at it
-    package = str(Path(rc_hpc.__file__).parents[1])
-    search = os.pathsep.join(filter(None, (package, os.environ.get("PYTHONPATH"))))
-    child = subprocess.run(
-        [sys.executable, "-m", __name__, path],
-        env=os.environ | {"PYTHONPATH": search},
-        capture_output=True,
-        check=False,
-    )
-    if child.returncode < 0:
-        return [f"{path}: damaged: the HDF5 library crashed on it (signal {-child.returncode})"]
-    if child.returncode:
-        raise RcError(
-            f"{path}: could not be validated: {child.stderr.decode(errors='replace').strip()}"
-        )
-    return json.loads(child.stdout)
+    try:
+        problems: list[str] = alone(_validate_file, path)
+    except Lost as lost:  # HDF5 may crash on a damaged file
+        return [f"{path}: damaged: the HDF5 library crashed on it (signal {lost.signal})"]
+    return problems
 
 
 def _validate_file(path: Path) -> list[str]:
     try:
-        with open_ours(path) as h5:
-            return [f"{path}: {problem}" for problem in _file_problems(h5)]
+        if problem := problem_of(path, looked=False):
+            return [f"{path}: {problem}"]
+        with layout.open_bare(path) as h5:
+            problems = [unreadable(h5) or stranger(h5)]
+            problems = [one for one in problems if one] or list(_file_problems(h5))
+            return [f"{path}: {problem}" for problem in problems]
     except RcError as error:
         return [str(error)]
     except DAMAGE as error:
@@ -73,7 +62,6 @@ def _parts_problems(folder: Path) -> Iterator[str]:
 
 
 def _file_problems(h5: h5py.File) -> Iterator[str]:
-    schema = schema_of(h5.attrs["kind"], h5.filename)
     for name in REQUIRED:
         if name not in h5.attrs:
             yield f"root attribute {name!r} is missing"
@@ -86,6 +74,16 @@ def _file_problems(h5: h5py.File) -> Iterator[str]:
         for attribute in ("units", "description"):
             if not h5[name].attrs.get(attribute):
                 yield f"{name}: has no {attribute}"
+    if kind := KINDS.get(h5.attrs["kind"]):
+        yield from _schema_problems(h5, kind.load("schema"), found)
+    for name in found:
+        if (members := h5py.check_enum_dtype(h5[name].dtype)) is not None:
+            yield from _enum_problems(h5[name], name, members)
+    if content_hash(h5) != h5.attrs.get("content_hash"):
+        yield "content_hash does not match the content"
+
+
+def _schema_problems(h5: h5py.File, schema: Schema, found: Collection[str]) -> Iterator[str]:
     missing = [
         path for path, column, _ in _columns(schema) if path not in found and not column.later
     ]
@@ -94,11 +92,6 @@ def _file_problems(h5: h5py.File) -> Iterator[str]:
     else:
         yield from _column_problems(h5, schema)
         yield from _order_problems(h5, schema)
-    for name in found:
-        if (members := h5py.check_enum_dtype(h5[name].dtype)) is not None:
-            yield from _enum_problems(h5[name], name, members)
-    if content_hash(h5) != h5.attrs.get("content_hash"):
-        yield "content_hash does not match the content"
 
 
 def _columns(schema: Schema):
@@ -123,10 +116,15 @@ def _column_problems(h5: h5py.File, schema: Schema) -> Iterator[str]:
             yield f"{path}: shape {h5[path].shape}, must be {shape}"
         if h5[path].attrs.get("units") not in (None, column.unit):
             yield f"{path}: units {h5[path].attrs['units']!r}, must be {column.unit!r}"
-        if h5[path].dtype != dtype or h5py.check_enum_dtype(
-            h5[path].dtype
-        ) != h5py.check_enum_dtype(dtype):
+        if not _same_type(h5[path].dtype, dtype):
             yield f"{path}: type {h5[path].dtype}, must be {dtype}"
+
+
+def _same_type(found: np.dtype, wanted: np.dtype) -> bool:
+    """Whether a type is as wanted; older enums have fewer members."""
+    own, members = h5py.check_enum_dtype(found), h5py.check_enum_dtype(wanted)
+    older = own is not None and members is not None and own.items() <= members.items()
+    return bool(found == wanted) and (older or own == members)
 
 
 def _order_problems(h5: h5py.File, schema: Schema) -> Iterator[str]:
@@ -155,7 +153,3 @@ def _enum_problems(dataset: h5py.Dataset, name: str, members: dict[str, int]) ->
         strange |= set(np.unique(layout.read_rows(dataset, block)).tolist()) - set(members.values())
     if strange:
         yield f"{name}: {sorted(strange)} are no codes of this enum"
-
-
-if __name__ == "__main__":
-    json.dump(_validate_file(Path(sys.argv[1])), sys.stdout)

@@ -15,7 +15,7 @@ import traceback
 import warnings
 from collections.abc import Callable, Mapping
 
-from rc_hpc.core.errors import Exit, RcError
+from rc_hpc.core.errors import Exit, RcError, fault_of_files
 
 # SLURM_NTASKS is not among them: a batch script has it too, and a plain python there is one task.
 SIZE_VARIABLES = ("SLURM_STEP_NUM_TASKS", "OMPI_COMM_WORLD_SIZE", "PMI_SIZE")
@@ -259,6 +259,8 @@ def run_guarded(main: Callable[..., int | None], *args) -> int:
     except KeyboardInterrupt:
         return _fail("interrupted", int(Exit.INTERRUPTED))
     except BaseException as error:  # noqa: BLE001 - whatever it is, the others must not wait
+        if told := fault_of_files(error):
+            return _fail(f"error: {told}", int(Exit.FATAL))
         text = "".join(traceback.format_exception_only(error)).strip()
         return _fail(f"failed: {text}\n{traceback.format_exc()}", int(Exit.FATAL))
 

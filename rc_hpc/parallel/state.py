@@ -32,6 +32,7 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Any, Self
 
+from rc_hpc.core.apart import Lost, alone
 from rc_hpc.core.errors import Exit, RcError, UsageError
 from rc_hpc.core.files import disk_errors, parts_folder, write_whole
 
@@ -39,6 +40,8 @@ from rc_hpc.core.files import disk_errors, parts_folder, write_whole
 VERSION = 1
 #: Seconds between two notes of how far a run is.
 INTERVAL_S = 5.0
+#: CPU time to look for the hash of an output, s.
+_READ_S = 20.0
 
 
 class End(StrEnum):
@@ -264,13 +267,17 @@ def _stands(told: dict) -> bool:
 
 def _content_hash(output: str | Path) -> str:
     """Content hash that an HDF5 file carries; empty where it cannot be read."""
+    try:  # HDF5 may crash or hang on a damaged file
+        return str(alone(_read_hash, output, cpu_s=_READ_S))
+    except (OSError, LookupError, RuntimeError, Lost):
+        return ""
+
+
+def _read_hash(output: str | Path) -> str:
     import h5py
 
-    try:
-        with h5py.File(output, "r", locking=False) as h5:
-            return str(h5.attrs["content_hash"])
-    except (OSError, LookupError):
-        return ""
+    with h5py.File(output, "r", locking=False) as h5:
+        return str(h5.attrs["content_hash"])
 
 
 def main(argv: list[str] | None = None) -> int:

@@ -11,7 +11,7 @@ from typing import Any
 import h5py
 import numpy as np
 
-from rc_hpc.store.layout import open_h5, row_blocks
+from rc_hpc.store.layout import open_bare, row_blocks
 
 #: Datasets that tell people where a row came from and what went wrong: the same work done on a
 #: moved or renamed input must have the same hash.
@@ -33,7 +33,7 @@ def content_hash(file: str | Path | h5py.File) -> str:
     compression and the layout of the file have no influence.
     """
     if not isinstance(file, h5py.File):
-        with open_h5(file) as h5:
+        with open_bare(file) as h5:
             return content_hash(h5)
     digest = hashlib.sha256()
     for path in datasets(file):

@@ -1,4 +1,4 @@
-"""HDF5 files that exist whole or not at all, and the checksum in front of those that are parts."""
+"""HDF5 files that exist whole or not at all, and the checksum behind them."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import io
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -14,9 +15,9 @@ import h5py
 
 from rc_hpc.core.files import appear
 
-#: Length of the user block: the smallest that HDF5 allows.
-_SEAL_BYTES = 512
-_SEAL_MARK = b"rc_hpc part, HDF5 after 512 bytes\nsha256 of the rest "
+#: Stands behind the HDF5, which ends where it says itself; a program that changes a file drops it.
+_MARK = b"\nrc_hpc seal: sha256 of all bytes before this line "
+_SEAL_BYTES = len(_MARK) + 64 + 1
 
 
 class _Sink(io.RawIOBase):
@@ -84,9 +85,9 @@ class _Sink(io.RawIOBase):
 class NewFile(h5py.File):  # type: ignore[misc]
     """An HDF5 file being written."""
 
-    def __init__(self, path: Path, user_block: int = 0):
+    def __init__(self, path: Path):
         self.sink = _Sink(path)
-        super().__init__(self.sink, "w", userblock_size=user_block)
+        super().__init__(self.sink, "w")
 
     def check_disk(self) -> None:
         """Raise the OSError that a write has met, if any: long writers stop early."""
@@ -95,20 +96,19 @@ class NewFile(h5py.File):  # type: ignore[misc]
 
 
 @contextmanager
-def new_h5(path: Path, sealed: bool = False) -> Iterator[NewFile]:
+def new_h5(path: Path) -> Iterator[NewFile]:
     """A new HDF5 file that appears under `path` when the block ends well.
 
-    A `sealed` one carries a checksum of its bytes in front of them (in HDF5's user block),
-    because HDF5 may crash the process on a damaged file: see `seal_problem`.
+    It ends with a checksum of its bytes, because HDF5 may crash, hang or tell other things of a
+    damaged file: see `seal_problem`.
     """
     with appear(path) as temporary:
-        h5 = NewFile(temporary, _SEAL_BYTES if sealed else 0)
+        h5 = NewFile(temporary)
         try:
             with h5:
                 yield h5
             h5.check_disk()
-            if sealed:
-                write_seal(h5.sink.raw)
+            write_seal(h5.sink.raw)
             h5.sink.sync()
         except Exception:
             h5.check_disk()  # the cause, whatever HDF5 made of it
@@ -118,27 +118,42 @@ def new_h5(path: Path, sealed: bool = False) -> Iterator[NewFile]:
 
 
 def write_seal(file: BinaryIO) -> None:
-    """Write the checksum of what follows the user block into it."""
-    file.write(_seal(file).ljust(_SEAL_BYTES, b"\n"))
+    """Write the checksum of a file behind its end."""
+    size = file.seek(0, os.SEEK_END)
+    seal = _seal(file, size)
+    file.seek(size)
+    file.write(seal)
 
 
-def seal_problem(path: Path) -> str:
-    """Why a sealed file must not be opened, or an empty string."""
+def seal_problem(path: str | Path) -> str | None:
+    """Why a file must not be opened; empty where its bytes are what was written.
+
+    None where it has no seal: an older version wrote it, another program, or its end is missing.
+    """
+    state = os.stat(path)
+    return _seal_problem(str(path), state.st_dev, state.st_ino, state.st_size, state.st_mtime_ns)
+
+
+@lru_cache(maxsize=1 << 12)
+def _seal_problem(path: str, device: int, inode: int, size: int, mtime_ns: int) -> str | None:
+    """Read a file once a process, unless it has been changed since."""
     with open(path, "rb") as file:
-        found = file.read(_SEAL_BYTES)
-        if not found.startswith(_SEAL_MARK):
-            return "not a part written by rc_hpc"
-        return (
-            ""
-            if found.rstrip(b"\n") == _seal(file)
-            else "truncated or changed: its bytes do not match its checksum"
-        )
+        end = max(0, size - _SEAL_BYTES)
+        file.seek(end)
+        found = file.read()
+        if not found.startswith(_MARK):
+            return None
+        if found == _seal(file, end):
+            return ""
+        return "damaged: its bytes do not match the checksum at their end"
 
 
-def _seal(file: BinaryIO) -> bytes:
-    file.seek(_SEAL_BYTES)
-    digest = hashlib.sha256()
-    while block := file.read(1 << 20):
-        digest.update(block)
+def _seal(file: BinaryIO, size: int) -> bytes:
+    """The seal of the first `size` bytes of a file."""
     file.seek(0)
-    return _SEAL_MARK + digest.hexdigest().encode()
+    digest = hashlib.sha256()
+    left = size
+    while left and (block := file.read(min(left, 1 << 20))):
+        digest.update(block)
+        left -= len(block)
+    return _MARK + digest.hexdigest().encode() + b"\n"

@@ -29,8 +29,8 @@ MAIN_DIM = "structure"
 _LENGTH_ONLY = "This is a netCDF dimension but not a netCDF variable. {:9d}"
 
 
-def open_h5(path: str | Path) -> h5py.File:
-    """Open a finished file for reading.
+def open_bare(path: str | Path) -> h5py.File:
+    """Open a file for reading as it is, which may crash HDF5: see `rc_hpc.store.opening`.
 
     Finished files never change, so no lock is needed, and some network file systems have none.
     """
@@ -93,6 +93,12 @@ def read_rows(dataset: h5py.Dataset, selection: Any = ()) -> np.ndarray:
         return texts
     values: np.ndarray = dataset[selection]
     return values.view(np.uint8) if h5py.check_enum_dtype(dataset.dtype) else values
+
+
+def is_length(dataset: h5py.Dataset) -> bool:
+    """Whether a dataset holds no values and only gives a dimension its length."""
+    name = dataset.attrs.get("NAME", b"")
+    return bytes(name).startswith(_LENGTH_ONLY.partition("{")[0].strip().encode())
 
 
 def row_blocks(dataset: h5py.Dataset, size: int = 1 << 23) -> Iterable[slice]:

@@ -20,12 +20,11 @@ from rc_hpc.store import layout
 from rc_hpc.store.batch import Batch, Children, check_batch, shape_of
 from rc_hpc.store.content import datasets
 from rc_hpc.store.files import new_h5, seal_problem
+from rc_hpc.store.opening import DAMAGE, first_line, open_h5
 from rc_hpc.store.schema import SCHEMA_VERSION, Column, Schema
 
 #: Ending of the names of parts.
 ENDING = ".h5"
-#: What a damaged HDF5 file raises, depending on where the damage is.
-DAMAGE = (OSError, LookupError, RuntimeError, ValueError, TypeError, AttributeError)
 
 
 @dataclass(frozen=True)
@@ -53,7 +52,7 @@ class PartFile:
     """
 
     def __init__(self, path: Path):
-        self._h5 = layout.open_h5(path)
+        self._h5 = open_h5(path)
         self.rows = int(self._h5.attrs["rows"])
         self.host = str(self._h5.attrs["host"])
 
@@ -79,7 +78,7 @@ class PartFile:
             What `problem` is to find again, by name.
         """
         rows = check_batch(form.schema, batch, form.dims, children)
-        with new_h5(path, sealed=True) as h5:
+        with new_h5(path) as h5:
             for prefix, columns in form.tables().items():
                 arrays = children[prefix[:-1]] if prefix else batch
                 # Bare and uncompressed: a part lives for hours, and is written often.
@@ -116,9 +115,12 @@ class PartFile:
             The file system cannot read it.
         """
         try:
-            if problem := seal_problem(path):
+            problem = seal_problem(path)
+            if problem is None:
+                return "truncated, changed, or not a part written by rc_hpc: it has no checksum"
+            if problem:
                 return problem
-            with layout.open_h5(path) as h5:
+            with layout.open_bare(path) as h5:
                 return _mismatch(h5, form, marks)
         except DAMAGE as error:
             if isinstance(error, OSError) and error.errno:
@@ -152,8 +154,3 @@ def _mismatch(h5: h5py.File, form: Form, marks: Mapping[str, tuple[str, ...]]) -
             if dataset.shape != shape or dataset.dtype != dtype:
                 return f"{path}: wrong shape or type"
     return "" if expected == set(datasets(h5)) else "holds other datasets than the schema"
-
-
-def first_line(error: Exception) -> str:
-    """What an exception says, on one line."""
-    return str(error).partition("\n")[0] or type(error).__name__

@@ -10,18 +10,11 @@ import h5py
 from rc_hpc.core.errors import RcError, fault_of
 from rc_hpc.store import layout
 from rc_hpc.store.batch import Batch
+from rc_hpc.store.opening import open_h5, problem_of
 from rc_hpc.store.schema import SCHEMA_VERSION
 
 #: Dataset that every file with a row for each structure has.
 _STATUS = "structures/status"
-#: First bytes of files that are met in place of ours.
-_SIGNATURES = (
-    (b"\x89HDF\r\n\x1a\n", "a damaged or truncated HDF5 file"),
-    (b"\x1f\x8b", "a gzip archive"),
-    (b"PK\x03\x04", "a zip archive"),
-    (b"SQLite format 3", "an SQLite database (an ASE one?)"),
-    (b"CDF", "a netCDF-3 file"),
-)
 
 
 def open_ours(path: str | Path, kind: str | None = None) -> h5py.File:
@@ -40,55 +33,36 @@ def open_ours(path: str | Path, kind: str | None = None) -> h5py.File:
     """
     path = Path(path)
     wanted = f"a {kind} file of rc_hpc" if kind else "a file of rc_hpc"
-    try:
-        h5 = layout.open_h5(path)
-    except OSError as error:
-        raise fault_of(path)(f"{path}: not {wanted}: {_seems(path, error)}") from error
-    found, version = h5.attrs.get("kind"), h5.attrs.get("schema_version")
-    if "complete" in h5.attrs:
-        problem = "it is one part of an unfinished run; merge its folder first"
-    elif h5.attrs.get("creator") != "rc_hpc" or not found:
-        content = ", ".join(sorted(h5)[:5]) or "nothing"
-        problem = f"it is an HDF5 file of another program, with {content} in it"
-    elif found == "answers" != kind:
-        problem = "it holds a model's answers: python -m rc_hpc.ladder reads them"
-    elif found != kind if kind else _STATUS not in h5:
-        wanted = wanted.replace("a file of rc_hpc", "a census, sweep, packed or render file")
-        problem = f"it is a {found} file"
-    elif version != SCHEMA_VERSION:
-        problem = (
-            f"its version is {version}, this rc_hpc reads {SCHEMA_VERSION}: "
-            "write it again or use the version that wrote it"
-        )
-    else:
-        return h5
+    if problem := problem_of(path):
+        raise fault_of(path)(f"{path}: not {wanted}: {problem}")
+    h5 = open_h5(path)
+    if not (problem := stranger(h5)):
+        found = h5.attrs["kind"]
+        if found == "answers" != kind:
+            problem = "it holds a model's answers: python -m rc_hpc.ladder reads them"
+        elif found != kind if kind else _STATUS not in h5:
+            wanted = wanted.replace("a file of rc_hpc", "a census, sweep, packed or render file")
+            problem = f"it is a {found} file"
+        else:
+            return h5
     h5.close()
     raise RcError(f"{path}: not {wanted}: {problem}")
 
 
-def _seems(path: Path, error: OSError) -> str:
-    if path.is_dir():
-        return "it is a folder"
-    try:
-        with open(path, "rb") as file:
-            head = file.read(4096)
-    except OSError as reason:
-        return reason.strerror or str(reason)
-    for signature, meaning in _SIGNATURES:
-        if head.startswith(signature):
-            return f"it seems to be {meaning} ({str(error).splitlines()[0]})"
-    if not head:
-        return "it is empty"
-    if b"\0" in head:
-        return "it is a binary file of an unknown format"
-    text = head.lstrip()
-    if text[:1] in (b"{", b"["):
-        return "it seems to be JSON"
-    return (
-        "it seems to be a CIF"
-        if text.startswith(b"data_") or b"\n_cell_" in head
-        else "it seems to be text"
-    )
+def stranger(h5: h5py.File) -> str:
+    """Why a file is no finished one of this version, or an empty string."""
+    found, version = h5.attrs.get("kind"), h5.attrs.get("schema_version")
+    if "complete" in h5.attrs:
+        return "it is one part of an unfinished run; merge its folder first"
+    if h5.attrs.get("creator") != "rc_hpc" or not found:
+        content = ", ".join(sorted(h5)[:5]) or "nothing"
+        return f"it is an HDF5 file of another program, with {content} in it"
+    if version != SCHEMA_VERSION:
+        return (
+            f"its version is {version}, this rc_hpc reads {SCHEMA_VERSION}: "
+            "write it again or use the version that wrote it"
+        )
+    return ""
 
 
 def read_table(path: str | Path, paths: Iterable[str]) -> Batch:

@@ -24,6 +24,9 @@ class NullRecorder:
         """Return ``function(*args)``."""
         return function(*args)
 
+    def forget(self) -> None:
+        """Drop what a crash has left: who did the work is told already."""
+
 
 NULL_RECORDER = NullRecorder()
 
@@ -71,6 +74,11 @@ class FlightRecorder:
             return function(*args)
         finally:
             os.pwrite(self._flight, self._none, 0)
+
+    def forget(self) -> None:
+        """Drop what a crash has left: who did the work is told already."""
+        os.pwrite(self._flight, self._none, 0)
+        os.ftruncate(self._fault.fileno(), 0)
 
     def close(self) -> None:
         """Give the fault handler back and remove both files."""

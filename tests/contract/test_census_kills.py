@@ -2,9 +2,11 @@
 
 import os
 import random
+import re
 import signal
 import time
 
+import h5py
 import pytest
 from census_cases import (
     call,
@@ -67,16 +69,24 @@ def slow_merge():
 
 def crash_on(id_, output):
     """Let native code crash whenever it is asked about one structure in the run for `output`."""
+    instead_on(id_, output, lambda *_: (os.kill(os.getpid(), signal.SIGSEGV), time.sleep(60)))
+
+
+def hang_on(id_, output):
+    """Let native code about one structure keep the interpreter for very long."""
+    instead_on(id_, output, lambda *_: re.match("(a+)+$", "a" * 60 + "b"))
+
+
+def instead_on(id_, output, instead):
+    """Call `instead` of native code about one structure in the run for `output`."""
     from rc_hpc.symmetry.recorder import FlightRecorder
 
     real = FlightRecorder.call
 
     def call(self, function, *args):
-        if (
-            self._note.endswith(id_.encode())
-            and self._paths[0].parents[1].name == f"{output}.parts"
-        ):
-            return real(self, lambda *_: (os.kill(os.getpid(), signal.SIGSEGV), time.sleep(60)))
+        own = self._paths[0].parents[1].name == f"{output}.parts"
+        if own and self._note.endswith(id_.encode()):
+            return real(self, instead)
         return real(self, function, *args)
 
     FlightRecorder.call = call
@@ -230,25 +240,52 @@ def test_a_signal_ends_all_ranks_in_good_order(base, tmp_path, number):
 def test_a_structure_that_crashes_native_code_twice_is_left_out(base, tmp_path, output):
     victim = labelled_in_the_census(base)
     args = [base / "source.json", *ARGS]
-    for _ in range(2):
-        code, _, err = finish(fork(tmp_path, "census", args, lambda: crash_on(victim, output)))
-        assert code == -signal.SIGSEGV, err
-        assert not (tmp_path / output).exists()
     code, _, err = finish(fork(tmp_path, "census", args, lambda: crash_on(victim, output)))
     assert code == Exit.FAILURES, err
-    check_left_out(base, tmp_path, victim)
+    check_left_out(base, tmp_path, victim, Status.crashed, "twice (SIGSEGV)")
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("ranks", [pytest.param(2, marks=needs_mpi)])
-def test_a_rank_that_crashes_twice(base, tmp_path, ranks):
+def test_what_crashes_holds_up_no_rank(base, tmp_path, ranks):
     victim = labelled_in_the_census(base)
     patch = CRASH.format(tests=os.path.dirname(__file__), id=victim, stage=CENSUS)
-    for _ in range(2):
-        assert run(tmp_path, [base / "source.json", *ARGS], ranks, patch=patch)[0] != 0
     code, _, err = run(tmp_path, [base / "source.json", *ARGS], ranks, patch=patch)
     assert code == Exit.FAILURES, err
-    check_left_out(base, tmp_path, victim)
+    check_left_out(base, tmp_path, victim, Status.crashed, "twice (SIGSEGV)")
+
+
+@pytest.mark.parametrize("output", [PACKED, CENSUS])
+def test_a_structure_that_takes_too_long_is_left_out(base, tmp_path, output):
+    """Native code that keeps the interpreter: no handler of a signal and no thread can act."""
+    victim = labelled_in_the_census(base)
+    args = [base / "source.json", *ARGS, "--cpu-budget", 1]
+    code, _, err = finish(fork(tmp_path, "census", args, lambda: hang_on(victim, output)))
+    assert code == Exit.FAILURES, err
+    check_left_out(base, tmp_path, victim, Status.timed_out, "--cpu-budget")
+    with h5py.File(tmp_path / CENSUS) as h5:
+        assert h5.attrs["cpu_budget_s"] == 1
+
+
+@pytest.mark.parametrize("output", [PACKED, CENSUS])
+def test_a_signal_ends_a_call_that_hangs(base, tmp_path, output):
+    victim = labelled_in_the_census(base)
+    args = [base / "source.json", *ARGS]
+    job = fork(tmp_path, "census", args, lambda: hang_on(victim, output))
+    flights = tmp_path / f"{output}.parts" / "flight"
+    in_hand = victim.encode()
+    assert wait_for(
+        lambda: any(in_hand in path.read_bytes() for path in flights.glob("*.flight")), job
+    ), finish(job)
+    os.kill(job.pid, signal.SIGTERM)
+    began = time.monotonic()
+    code, _, err = finish(job)
+    assert code == Exit.CLEAN and "SIGTERM received" in err
+    assert time.monotonic() - began < 20
+    assert (
+        call("census", base / "source.json", "-o", tmp_path / CENSUS, "--resume", "-q")
+        == Exit.CLEAN
+    )
+    assert_same(base, tmp_path)
 
 
 def labelled_in_the_census(base):
@@ -260,12 +297,12 @@ def labelled_in_the_census(base):
     )
 
 
-def check_left_out(base, folder, victim):
-    """The victim has status crashed and a message; all others have their results."""
+def check_left_out(base, folder, victim, why, told):
+    """The victim has this status and a message; all others have their results."""
     status = column(folder / CENSUS, "structures/status")
-    assert status.pop(victim) == Status.crashed
+    assert status.pop(victim) == why
     assert set(status.values()) == {Status.ok}
-    assert "crashed" in column(folder / CENSUS, "structures/message")[victim]
+    assert told in column(folder / CENSUS, "structures/message")[victim]
     before, after = (
         column(path, "cells/space_group") for path in (base / "base.h5", folder / CENSUS)
     )

@@ -12,11 +12,10 @@ import xarray as xr
 from old_cases import IDS, KINDS, unpack
 
 from rc_hpc.core.errors import RcError
-from rc_hpc.engine.labels import is_length
 from rc_hpc.engine.tree import open_tree
 from rc_hpc.parallel.launch import child_environment
 from rc_hpc.store.content import datasets
-from rc_hpc.store.layout import read_rows
+from rc_hpc.store.layout import is_length, read_rows
 
 pytestmark = pytest.mark.long
 

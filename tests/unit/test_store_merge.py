@@ -22,6 +22,7 @@ from rc_hpc.store import layout
 from rc_hpc.store.content import content_hash, datasets
 from rc_hpc.store.duplicates import resolve_duplicates
 from rc_hpc.store.merge import merge
+from rc_hpc.store.opening import open_h5
 from rc_hpc.store.parts import PartStore
 from rc_hpc.store.schema import Column, Schema
 
@@ -50,7 +51,7 @@ IDS = [f"id {k}" for k in range(6)] + ["Å", "\U0001f600", "a", "A"]
 @pytest.fixture(scope="module")
 def reference(tmp_path_factory):
     output = merged(tmp_path_factory.mktemp("reference"), [keys_of(IDS)])
-    with layout.open_h5(output) as h5:
+    with open_h5(output) as h5:
         return {path: layout.read_rows(h5[path]) for path in datasets(h5)}, h5.attrs["content_hash"]
 
 
@@ -69,7 +70,7 @@ def test_any_order_and_partition_gives_the_same_file(tmp_path_factory, reference
     output = merged(tmp_path_factory.mktemp("case"), batches, memory=memory)
     values, digest = reference
     assert content_hash(output) == digest
-    with layout.open_h5(output) as h5:
+    with open_h5(output) as h5:
         assert datasets(h5) == list(values)
         for path, array in values.items():
             np.testing.assert_array_equal(layout.read_rows(h5[path]), array, err_msg=path)
@@ -79,7 +80,7 @@ def test_rows_and_children_are_where_they_belong(tmp_path):
     ids = ["b", "c", "a", "Z", "é"]
     output = merged(tmp_path, [keys_of(ids[:2]), keys_of(ids[2:])])
     expected, children = batch_of(keys_of(sorted(ids)))
-    with layout.open_h5(output) as h5:
+    with open_h5(output) as h5:
         for path, array in expected.items():
             np.testing.assert_array_equal(layout.read_rows(h5[path]), array, err_msg=path)
         for table, columns in children.items():
@@ -98,7 +99,7 @@ def test_same_work_same_bytes(tmp_path):
 def test_no_rows(tmp_path):
     output = merged(tmp_path, [])
     assert validate(output) == []
-    with layout.open_h5(output) as h5:
+    with open_h5(output) as h5:
         assert h5["structures/id"].shape == (0,)
         assert h5["atoms/position"].shape == (0, 3)
 
@@ -114,7 +115,7 @@ def test_duplicates_are_flagged_and_kept(tmp_path):
     output = merged(tmp_path, batches, resolve=resolve_duplicates)
     assert validate(output) == []
     # the order of reading has no influence on which row owns the id
-    with layout.open_h5(output) as h5:
+    with open_h5(output) as h5:
         columns = {name: layout.read_rows(h5[f"structures/{name}"]).tolist() for name in SHOWN}
         lattices = h5["structures/lattice"][()]
     assert columns["id"] == ["w", "x", "x", "x", "x", "y"]
@@ -133,7 +134,7 @@ def test_duplicates_are_flagged_and_kept(tmp_path):
 def test_unresolved_duplicates_stay_as_they_are(tmp_path):
     twins = [("x", 1, "aa"), ("x", 0, "bb")]
     output = merged(tmp_path, [[twins[0]], [twins[1]], [twins[0]]])
-    with layout.open_h5(output) as h5:
+    with open_h5(output) as h5:
         assert h5["structures/duplicate"][()].tolist() == [0, 1]
         assert (h5["structures/status"][()] == Status.ok).all()
 
@@ -171,7 +172,7 @@ def test_leftover_of_a_killed_merge_goes(tmp_path):
 
 
 def test_root_attributes(census):
-    with layout.open_h5(census) as h5:
+    with open_h5(census) as h5:
         attrs = dict(h5.attrs)
     assert attrs["title"].startswith("Model-free render ceilings")
     assert attrs["creator"] == "rc_hpc"
@@ -184,12 +185,12 @@ def test_root_attributes(census):
 
 
 def test_file_time_has_a_zone(tmp_path):
-    with layout.open_h5(merged(tmp_path, [keys_of("a")], attrs={})) as h5:
+    with open_h5(merged(tmp_path, [keys_of("a")], attrs={})) as h5:
         assert datetime.fromisoformat(h5.attrs["file_time"]).tzinfo is not None
 
 
 def test_every_dataset_explains_itself(census):
-    with layout.open_h5(census) as h5:
+    with open_h5(census) as h5:
         for path in datasets(h5):
             assert h5[path].attrs["units"], path
             assert len(h5[path].attrs["description"]) > 10, path
@@ -197,7 +198,7 @@ def test_every_dataset_explains_itself(census):
 
 
 def test_h5py_sees_enums_and_booleans(census):
-    with layout.open_h5(census) as h5:
+    with open_h5(census) as h5:
         status = h5["structures/status"]
         assert h5py.check_enum_dtype(status.dtype)["duplicate_id"] == Status.duplicate_id
         assert status.attrs["flag_meanings"].split()[Status.crashed] == "crashed"
@@ -209,7 +210,7 @@ def test_h5py_sees_enums_and_booleans(census):
 def test_xarray_opens_every_group(census):
     xarray = pytest.importorskip("xarray")
     pytest.importorskip("h5netcdf")
-    with layout.open_h5(census) as h5:
+    with open_h5(census) as h5:
         groups = [name for name in h5 if isinstance(h5[name], h5py.Group)]
         status = h5["structures/status"][()]
     assert "cells" in groups
@@ -270,7 +271,7 @@ def test_merge_of_many_rows_is_bounded_in_memory(tmp_path):
     tracemalloc.stop()
     assert total > 90e6
     assert peak < total / 3, peak
-    with layout.open_h5(tmp_path / "out.h5") as h5:
+    with open_h5(tmp_path / "out.h5") as h5:
         assert (h5["cells/c5"][:, 25] == np.arange(n) + 5).all()
         assert (h5["points/structure"][()] == np.repeat(np.arange(n), 20)).all()
         assert (h5["points/position"][:, 2] == h5["points/structure"][()]).all()
