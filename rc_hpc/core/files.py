@@ -6,6 +6,7 @@ import errno
 import glob
 import os
 import socket
+import stat
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -26,7 +27,7 @@ def write_whole(path: Path, data: bytes, durable: bool = True) -> None:
     Without `durable` that holds for a kill but not for a power loss: for many files that can
     be made again, since waiting for the disk may take longer than making them.
     """
-    with appear(path, durable) as temporary, open(temporary, "wb") as file:
+    with appear(path, durable) as temporary, open(temporary, "xb") as file:
         file.write(data)
         if durable:
             file.flush()
@@ -38,6 +39,7 @@ def appear(path: Path, durable: bool = True) -> Iterator[Path]:
     """Path of a temporary file that takes the name `path` when the block ends well."""
     temporary = path.with_name(f".{path.name}.{_HOST}.{os.getpid()}.tmp")
     with disk_errors(path):
+        temporary.unlink(missing_ok=True)  # of a dead process of this number, or a planted link
         try:
             yield temporary
             os.replace(temporary, path)
@@ -46,6 +48,41 @@ def appear(path: Path, durable: bool = True) -> Iterator[Path]:
         except BaseException:
             temporary.unlink(missing_ok=True)
             raise
+
+
+def refuse_link(path: Path) -> None:
+    """Refuse a symbolic link where a run writes what is its own: it would lead elsewhere.
+
+    Raises
+    ------
+    RcError
+    """
+    if path.is_symlink():
+        raise RcError(
+            f"{path} is a symbolic link, which is not followed: remove it, or name another output"
+        )
+
+
+def read_regular(path: Path, limit: int) -> bytes:
+    """The bytes of a regular file; of a link, device or queue nothing is read.
+
+    Parameters
+    ----------
+    limit
+        Bytes that it may have.
+
+    Raises
+    ------
+    OSError
+    """
+    handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
+    with open(handle, "rb") as file:
+        state = os.fstat(handle)
+        if not stat.S_ISREG(state.st_mode):
+            raise OSError(errno.EINVAL, "it is no regular file")
+        if state.st_size > limit:
+            raise OSError(errno.EFBIG, f"it has {state.st_size} bytes, more than {limit}")
+        return file.read()
 
 
 @contextmanager

@@ -5,9 +5,11 @@ from __future__ import annotations
 import fcntl
 import os
 import socket
+import stat
 from pathlib import Path
 
 from rc_hpc.core.errors import RcError
+from rc_hpc.core.files import refuse_link
 
 
 class FileLock:
@@ -49,10 +51,14 @@ class FileLock:
         content: bool = False,
     ):
         self.path, self.content = path, content
-        flags = os.O_RDWR | os.O_CREAT | (os.O_APPEND if content else 0)
+        flags = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | (os.O_APPEND if content else 0)
         mode = (fcntl.LOCK_SH if shared else fcntl.LOCK_EX) | fcntl.LOCK_NB
         while True:
+            refuse_link(path)
             self.handle = os.open(path, flags, 0o666)
+            if not stat.S_ISREG(os.fstat(self.handle).st_mode):
+                os.close(self.handle)
+                raise RcError(f"{path} is no regular file: remove it, or name another output")
             try:
                 fcntl.flock(self.handle, mode)
             except BlockingIOError:
@@ -79,7 +85,7 @@ class FileLock:
 
     def _in_place(self) -> bool:
         try:
-            return os.path.samestat(os.fstat(self.handle), os.stat(self.path))
+            return os.path.samestat(os.fstat(self.handle), os.lstat(self.path))
         except FileNotFoundError:
             return False
 

@@ -11,7 +11,7 @@ from typing import Any, Self
 import numpy as np
 
 from rc_hpc.core.errors import RcError, Status, StructureError, UsageError
-from rc_hpc.core.files import disk_errors, parts_folder
+from rc_hpc.core.files import disk_errors, parts_folder, refuse_link
 from rc_hpc.core.fingerprint import code_of
 from rc_hpc.core.kind import Kind
 from rc_hpc.engine.hand import CRASHES
@@ -213,6 +213,7 @@ def _earlier(
     else:
         store.clean()
         parts = store.scan()
+    refuse_link(flights)
     with disk_errors(flights):
         flights.mkdir(exist_ok=True)
         crashed = {id_ for id_, times in crashed_ids(flights).items() if times >= CRASHES}

@@ -15,6 +15,8 @@ from rc_hpc.core.errors import UsageError
 #: Pictures of a folder that are ours to replace.
 PICTURE_NAME = re.compile(r"[0-9a-f]{32}\.png")
 HDF5 = (".h5", ".hdf5")
+#: Largest file that is read as a picture, bytes.
+LARGEST_FILE = 64 << 20
 
 
 def encode_png(pixels: np.ndarray) -> bytes:

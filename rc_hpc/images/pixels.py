@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import io
+import warnings
 
 import numpy as np
 
 from rc_hpc.core.errors import RcError, UsageError
 from rc_hpc.core.vocabulary import FILTERS
+
+#: Longest side of a picture that is decoded, px.
+LARGEST_SIDE = 8192
 
 
 def decode(data: bytes, size: int, filter_: str, name: str) -> np.ndarray:
@@ -16,7 +20,7 @@ def decode(data: bytes, size: int, filter_: str, name: str) -> np.ndarray:
     Parameters
     ----------
     data
-        Bytes of an image file; transparent pixels are laid on white.
+        Bytes of a PNG file, no other format is decoded; transparent pixels are laid on white.
     filter_
         One of `FILTERS`.
     name
@@ -34,8 +38,16 @@ def decode(data: bytes, size: int, filter_: str, name: str) -> np.ndarray:
     from PIL import Image, UnidentifiedImageError
 
     try:
-        with Image.open(io.BytesIO(data)) as opened:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", Image.DecompressionBombWarning)  # bounded below
+            opened = Image.open(io.BytesIO(data), formats=("PNG",))
+        with opened:
             image: Image.Image = opened
+            if max(image.size) > LARGEST_SIDE:  # known before anything is decoded
+                raise RcError(
+                    f"{name}: {image.width} x {image.height} pixels, more than {LARGEST_SIDE} "
+                    "along a side: render it smaller"
+                )
             if image.width != image.height:
                 raise RcError(
                     f"{name}: {image.width} x {image.height} pixels are not square: render it again"
@@ -47,8 +59,11 @@ def decode(data: bytes, size: int, filter_: str, name: str) -> np.ndarray:
             if image.width != size:
                 image = image.resize((size, size), Image.Resampling[filter_.upper()])
             return np.asarray(image)
-    except (UnidentifiedImageError, OSError, SyntaxError) as error:
-        raise RcError(f"{name}: no picture that can be read ({error}): render it again") from error
+    except RcError:
+        raise
+    except Exception as error:  # whatever a decoder throws
+        what = "no PNG" if isinstance(error, UnidentifiedImageError) else error
+        raise RcError(f"{name}: no picture that can be read ({what}): render it again") from error
 
 
 def check_reduction(size: int, filter_: str) -> None:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import rc_hpc
 from rc_hpc.core.errors import RcError
 from rc_hpc.report.style import styled
-from rc_hpc.report.tables import Table
+from rc_hpc.report.tables import Table, csv_of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -122,7 +122,7 @@ def write(
             contents[ending] = _saved(made, ending, table.caption)
     for ending, name in {"csv": plot.table, **{f"{name}.csv": name for name in plot.also}}.items():
         contents[ending] = (
-            _head(plot, tables[name], origin, recorded) + tables[name].frame.to_csv(index=False)
+            _head(plot, tables[name], origin, recorded) + csv_of(tables[name].frame)
         ).encode()
     paths = [Path(folder) / f"{plot.name}.{ending}" for ending in contents]
     try:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import io
 import json
 import math
+import re
 import shutil
 import sys
 import textwrap
@@ -28,6 +29,11 @@ DIGITS = "counts exact, lengths to 4 significant digits, other numbers to 4 deci
 DIGITS_P = "counts exact, p-values to 3 significant digits, other numbers to 4 decimals"
 
 _STYLES = {"terminal": "simple", "markdown": "pipe", "latex": "latex_booktabs"}
+#: What means something to Markdown or HTML within a cell.
+_OF_MARKDOWN, _ENTITIES = re.compile(r"[\\|`<>\[\]]"), {"<": "&lt;", ">": "&gt;"}
+#: What a spreadsheet takes for a formula: begins so, and is neither number nor point group.
+_STARTS = ("=", "+", "-", "@", "\t", "\r", "\n", "|", "%", "\uff1d", "\uff0b", "\uff0d", "\uff20")
+_NO_FORMULA = re.compile(r"[+-]?\d+(\.\d*)?([eE][+-]?\d+)?|-[1346](3m|2m|m2|m)?|[+-]?(inf|nan)|-")
 #: Widths at which texts and titles of numbers are wrapped in a terminal, characters.
 _WRAP, _WRAP_TITLE = 60, 14
 
@@ -56,13 +62,13 @@ def render(table: Table, style: str, width: int | None = None) -> str:
         Of a terminal into which texts are wrapped, characters; None: as wide as they are.
     """
     if style == "csv":
-        return table.frame.to_csv(index=False).rstrip("\n")
+        return csv_of(table.frame).rstrip("\n")
     from tabulate import tabulate
 
     cells, numeric = _cells(table.frame)
     if style == "markdown":
         cells = {
-            _pipes(title): [_pipes(text) for text in column] for title, column in cells.items()
+            _plain(title): [_plain(text) for text in column] for title, column in cells.items()
         }
     layout: dict[str, list[Any]] = {}
     if len(table.frame):  # tabulate does not take these for a table without rows
@@ -249,5 +255,19 @@ def _text(name: str, value) -> str:
     return str(value)
 
 
-def _pipes(text: str) -> str:
-    return text.replace("|", "\\|")
+def _plain(text: str) -> str:
+    """Text that Markdown shows as it is: no cell, tag, link or code of its own."""
+    return _OF_MARKDOWN.sub(lambda found: _ENTITIES.get(found[0], f"\\{found[0]}"), text)
+
+
+def csv_of(frame: pd.DataFrame) -> str:
+    """A frame as CSV, whose texts no spreadsheet takes for formulas: an apostrophe is in front."""
+    texts = frame.select_dtypes(exclude="number").columns
+    safe = frame.assign(**{name: frame[name].map(_no_formula) for name in texts})
+    return str(safe.to_csv(index=False))
+
+
+def _no_formula(value: Any) -> Any:
+    if not isinstance(value, str) or not value.startswith(_STARTS) or _NO_FORMULA.fullmatch(value):
+        return value
+    return f"'{value}"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 from pathlib import Path
 
-from rc_hpc.core.files import disk_errors
+from rc_hpc.core.files import disk_errors, refuse_link
 from rc_hpc.core.lock import FileLock
 
 #: Start of the names of lock files in a parts folder.
@@ -31,6 +31,7 @@ class Claim:
     def __init__(self, folder: str | Path, shard: tuple[int, int] | None = None):
         self.folder = Path(folder)
         self._locks: list[FileLock] = []
+        refuse_link(self.folder)
         with disk_errors(self.folder):
             self.folder.mkdir(exist_ok=True)
             try:

@@ -30,7 +30,7 @@ class _Sink(io.RawIOBase):
 
     def __init__(self, path: Path):
         super().__init__()
-        self.raw = open(path, "w+b", buffering=0)  # noqa: SIM115 - close() does it
+        self.raw = open(path, "x+b", buffering=0)  # noqa: SIM115 - close() does it
         self.error: OSError | None = None
 
     def readable(self) -> bool:

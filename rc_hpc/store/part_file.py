@@ -115,6 +115,8 @@ class PartFile:
             The file system cannot read it.
         """
         try:
+            if path.is_symlink():
+                return "a symbolic link, which is not followed"
             problem = seal_problem(path)
             if problem is None:
                 return "truncated, changed, or not a part written by rc_hpc: it has no checksum"

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from rc_hpc.core.errors import RcError
-from rc_hpc.core.files import clean_leftovers, disk_errors, sync_folder, write_whole
+from rc_hpc.core.files import clean_leftovers, disk_errors, refuse_link, sync_folder, write_whole
 from rc_hpc.store.batch import Batch, Children
 from rc_hpc.store.completed import Completed
 from rc_hpc.store.conditions import accepted, check_conditions, code_fingerprint
@@ -77,6 +77,7 @@ class PartStore:
         self.code = code_fingerprint(identity)
         text = self._text(identity)
         record = self.folder / RECORD
+        refuse_link(record)
         if not record.exists():
             with disk_errors(self.folder):
                 self.folder.mkdir(parents=True, exist_ok=True)
@@ -234,6 +235,8 @@ def discard(folder: str | Path) -> None:
 def read_run(folder: str | Path) -> dict[str, Any]:
     """Content of the folder's `run.json`."""
     record = Path(folder) / RECORD
+    refuse_link(Path(folder))
+    refuse_link(record)
     try:
         run: dict[str, Any] = json.loads(record.read_text(encoding="utf-8"))
         if {"kind", "schema_version", "dims", "identity"} <= run.keys():
@@ -241,7 +244,7 @@ def read_run(folder: str | Path) -> dict[str, Any]:
             return run
     except FileNotFoundError:
         raise RcError(f"{folder}: not a parts folder (no run.json)") from None
-    except (OSError, ValueError, AttributeError) as error:
+    except (OSError, ValueError, AttributeError, RecursionError) as error:
         raise RcError(f"{record}: cannot be read ({error}): start anew with --overwrite") from error
     raise RcError(f"{record}: not written by rc_hpc: start anew with --overwrite")
 

@@ -17,9 +17,10 @@ import numpy as np
 from rc_hpc.core.constants import CRYSTAL_SYSTEMS
 from rc_hpc.core.door import Talk, setup_logging
 from rc_hpc.core.errors import Exit, RcError, UsageError
+from rc_hpc.core.files import read_regular
 from rc_hpc.core.fingerprint import code_of
 from rc_hpc.engine.options import CodedWorkOptions
-from rc_hpc.images.files import drawing_versions
+from rc_hpc.images.files import LARGEST_FILE, drawing_versions
 from rc_hpc.images.pixels import check_reduction, decode
 from rc_hpc.kinds.renders.manifest import Manifest, read_manifest
 from rc_hpc.parallel.progress import Progress
@@ -234,7 +235,7 @@ def _decoded(manifests: Sequence[Manifest], options: PixelOptions) -> Iterator[n
 
 def _bytes(path: Path, digest: str) -> bytes:
     try:
-        data = path.read_bytes()
+        data = read_regular(path, LARGEST_FILE)
     except OSError as error:
         raise RcError(
             f"{path}: {error.strerror}: keep the pictures beside their manifest, "

@@ -16,7 +16,9 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from rc_hpc.core.errors import RcError, UsageError
+from rc_hpc.core.files import read_regular
 from rc_hpc.core.vocabulary import Outcome
+from rc_hpc.images.files import LARGEST_FILE
 from rc_hpc.vlm.download import body_of
 from rc_hpc.vlm.endpoints import Endpoint, Reply, is_loopback
 from rc_hpc.vlm.faults import Fault, Kind
@@ -97,7 +99,7 @@ class Encoder:
         parts = []
         for picture in pictures:
             try:
-                data = picture.path.read_bytes()
+                data = read_regular(picture.path.resolve(), LARGEST_FILE)
                 if sha256(data).hexdigest() != picture.sha256:
                     raise RcError(
                         "its SHA-256 has changed: draw the pictures again (python -m "

@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from rc_hpc.core.errors import RcError, UsageError
-from rc_hpc.core.files import sync_folder
+from rc_hpc.core.files import sync_folder, write_whole
 from rc_hpc.core.lock import FileLock
 from rc_hpc.core.vocabulary import Outcome
 from rc_hpc.store.conditions import check_conditions
@@ -26,6 +26,10 @@ log = logging.getLogger("rc_hpc")
 
 #: Outcomes that cost something, or that cannot be another: never asked again.
 PAID = (Outcome.answered, Outcome.refused, Outcome.empty_by_length)
+
+
+#: Beginning of the first line.
+_FIRST = b'{"run": {'
 
 
 @dataclass
@@ -59,56 +63,73 @@ def read_journal(path: Path) -> Contents:
     Raises
     ------
     RcError
-        A line before the end is damaged; names it.
+        It is none, or a line before the end is damaged; names it.
     """
     contents = Contents()
     try:
         with open(path, "rb") as file:
             place, torn = 0, 0
             for number, line in enumerate(file, 1):
-                entry = _parsed(line)
-                if entry is None:
+                if not _enter(contents, line, place):
                     torn = torn or number
+                    if (
+                        line.endswith(b"\n")
+                        and line.strip(b"\0\n")
+                        and (number > torn or number == 1)
+                    ):
+                        raise RcError(_foreign(path, torn, contents))
                 elif torn:
                     raise RcError(
                         f"{path}: line {torn} is damaged and whole lines follow it: restore the "
                         "file, or remove that line"
                     )
                 else:
-                    _enter(contents, entry, place)
                     contents.good_bytes = place + len(line)
                 place += len(line)
+            if torn == 1 and not _begun(path):
+                raise RcError(_foreign(path, torn, contents))
     except OSError as error:
         raise RcError(f"{path}: cannot be read ({error.strerror}); check the path") from error
     return contents
 
 
-def _parsed(line: bytes) -> dict | None:
-    if not line.endswith(b"\n"):
-        return None
-    try:
-        entry = json.loads(line)
-    except ValueError:
-        return None
+def _foreign(path: Path, line: int, contents: Contents) -> str:
+    what = "is no journal" if line == 1 and not contents.good_bytes else "is not wholly a journal"
     return (
-        entry if isinstance(entry, dict) and entry.keys() & {"run", "sent", "back", "key"} else None
+        f"{path} {what} of rc_hpc: line {line} is none of its lines: nothing was changed; name "
+        "another -o, or move out what is not the journal's"
     )
 
 
-def _enter(contents: Contents, entry: dict, place: int) -> None:
-    if "run" in entry:
-        contents.identity = contents.identity or entry["run"]
-    elif "sent" in entry:
-        contents.lost.add(entry["sent"])
-    elif "back" in entry:
-        contents.lost.discard(entry["back"])
-    else:
-        key, outcome = entry["key"], Outcome[entry["outcome"]]
-        contents.lost.discard(key)
-        if key in contents.places and contents.places[key][1] in PAID:
-            contents.n_repeated += outcome in PAID
+def _begun(path: Path) -> bool:
+    """Whether the one line of a file is the torn beginning of a journal."""
+    with open(path, "rb") as file:
+        start = file.read(len(_FIRST))
+    return not start.strip(b"\0") or _FIRST.startswith(start)
+
+
+def _enter(contents: Contents, line: bytes, place: int) -> bool:
+    """Take in a line; whether it is a whole one of a journal."""
+    if not line.endswith(b"\n"):
+        return False
+    try:
+        entry = json.loads(line)
+        if "run" in entry:
+            contents.identity = contents.identity or dict(entry["run"])
+        elif "sent" in entry:
+            contents.lost.add(entry["sent"])
+        elif "back" in entry:
+            contents.lost.discard(entry["back"])
         else:
-            contents.places[key] = (place, outcome)
+            key, outcome = str(entry["key"]), Outcome[entry["outcome"]]
+            contents.lost.discard(key)
+            if key in contents.places and contents.places[key][1] in PAID:
+                contents.n_repeated += outcome in PAID
+            else:
+                contents.places[key] = (place, outcome)
+    except (ValueError, LookupError, TypeError, AttributeError, RecursionError):
+        return False
+    return True
 
 
 class Journal:
@@ -156,14 +177,26 @@ class Journal:
             before = {name: value for name, value in contents.identity.items() if name != "rc_hpc"}
             check_conditions(self.path, before, identity)
         if size > contents.good_bytes:
+            kept = self._keep_tail(contents.good_bytes)
             log.warning(
-                "%s: its last line was cut when a run was killed; that request is asked again",
+                "%s: its last line was cut when a run was killed; that request is asked again, and "
+                "what was left of it is in %s",
                 self.path,
+                kept,
             )
             os.ftruncate(self._file, contents.good_bytes)
         if contents.identity is None:
             self._write([json.dumps({"run": identity}).encode() + b"\n"])
             sync_folder(self.path.parent)  # its name must survive a power loss as its lines do
+
+    def _keep_tail(self, start: int) -> Path:
+        """Copy what stands behind the last whole line into a file of its own; returns its name."""
+        with open(self.path, "rb") as file:
+            file.seek(start)
+            tail = file.read()
+        kept = _free(self.path, "tail")
+        write_whole(kept, tail)
+        return kept
 
     def outcome(self, key: str) -> Outcome | None:
         """Outcome of an earlier record; None where there is none."""
@@ -278,8 +311,13 @@ def set_aside(path: Path) -> Path | None:
     if not path.exists():
         return None
     lock = _locked(path)
-    number = next(n for n in range(1, 10_000) if not path.with_name(f"{path.name}.{n}").exists())
-    kept = path.with_name(f"{path.name}.{number}")
+    kept = _free(path)
     path.rename(kept)
     lock.release()
     return kept
+
+
+def _free(path: Path, *more: str) -> Path:
+    """A name beside a file that nothing has."""
+    names = (".".join((path.name, *more, str(number))) for number in range(1, 10_000))
+    return next(path.with_name(name) for name in names if not os.path.lexists(path.with_name(name)))

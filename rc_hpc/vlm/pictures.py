@@ -6,6 +6,8 @@ import hashlib
 from pathlib import Path
 
 from rc_hpc.core.errors import RcError
+from rc_hpc.core.files import read_regular
+from rc_hpc.images.files import LARGEST_FILE
 from rc_hpc.kinds.renders.manifest import Manifest
 from rc_hpc.vlm.questions import PictureFile
 from rc_hpc.vlm.records import Subject
@@ -30,10 +32,10 @@ def drawn_pictures(manifest: Manifest, id_: str) -> tuple[PictureFile, ...]:
             "(python -m rc_hpc.render), or leave it out with --ids"
         )
     for path in paths:
-        if not path.is_file():
+        if path.is_symlink() or not path.is_file():
             raise RcError(
-                f"{path}: the picture of {id_} is missing: draw the pictures again "
-                "(python -m rc_hpc.render --overwrite)"
+                f"{path}: the picture of {id_} is missing, or no regular file: draw the pictures "
+                "again (python -m rc_hpc.render --overwrite)"
             )
     columns = (manifest.digests[row], manifest.n_bytes[row], manifest.sizes[row])
     return tuple(
@@ -63,7 +65,7 @@ def own_pictures(subject: Subject, root: Path) -> tuple[PictureFile, ...]:
                 "nothing outside it is sent; name a folder above both with --image-root"
             )
         try:
-            data = path.read_bytes()
+            data = read_regular(path.resolve(), LARGEST_FILE)
         except OSError as error:
             raise RcError(
                 f"{path}: the picture of {subject.id} cannot be read ({error.strerror}): name its "

@@ -1,15 +1,25 @@
 """Reading manifests: what was drawn comes back, and names that lead elsewhere are refused."""
 
+import io
+import os
 import shutil
+import struct
+import zlib
 
 import h5py
 import numpy as np
 import pytest
+from PIL import Image
 
+from rc_hpc.core.door import Talk
 from rc_hpc.core.errors import RcError
+from rc_hpc.engine.options import CodedWorkOptions
+from rc_hpc.images.pixels import decode
 from rc_hpc.kinds.renders.manifest import read_manifest
 from rc_hpc.pack import main as pack
 from rc_hpc.render import main as render
+from rc_hpc.training.options import PixelOptions
+from rc_hpc.training.pixel_files import make_pixels
 
 QUIET = ["--progress", "none", "-q"]
 
@@ -95,3 +105,45 @@ def test_names_that_lead_elsewhere_are_refused(spoilt, name):
 def test_pictures_of_nothing_are_refused(spoilt, name, value):
     with pytest.raises(RcError, match="does not name"):
         read_manifest(spoilt(name, value))
+
+
+def test_links_are_not_followed(path, tmp_path):
+    found = read_manifest(path)
+    row = int(np.flatnonzero(found.whole)[0])
+    shutil.copy(path, tmp_path / "renders.h5")
+    (tmp_path / "renders").symlink_to(found.folder)
+    with pytest.raises(RcError, match="symbolic link"):
+        read_manifest(tmp_path / "renders.h5").paths(row)
+    (tmp_path / "renders").unlink()
+    shutil.copytree(found.folder, tmp_path / "renders")
+    linked = read_manifest(tmp_path / "renders.h5").paths(row)[0]
+    linked.unlink()
+    linked.symlink_to(found.paths(row)[0])
+    options = PixelOptions(manifest=(tmp_path / "renders.h5",))
+    work = CodedWorkOptions(output=tmp_path / "x.pixels.h5", progress="none")
+    with pytest.raises(RcError, match=linked.name):
+        make_pixels(options, work, Talk())
+    linked.unlink()
+    os.mkfifo(linked)  # which would be waited for
+    with pytest.raises(RcError, match="no regular file"):
+        make_pixels(options, work, Talk())
+
+
+def test_only_png_of_a_bounded_size_is_decoded():
+    sink = io.BytesIO()
+    Image.new("RGB", (9, 9)).save(sink, "JPEG")
+    with pytest.raises(RcError, match="no PNG"):
+        decode(sink.getvalue(), 9, "box", "x.png")
+    header = struct.pack(">IIBBBBB", 12000, 12000, 8, 2, 0, 0, 0)
+    chunk = (
+        struct.pack(">I", 13) + b"IHDR" + header + struct.pack(">I", zlib.crc32(b"IHDR" + header))
+    )
+    rows = zlib.compress(bytes(9))
+    data = (
+        struct.pack(">I", len(rows))
+        + b"IDAT"
+        + rows
+        + struct.pack(">I", zlib.crc32(b"IDAT" + rows))
+    )
+    with pytest.raises(RcError, match="12000 x 12000"):
+        decode(b"\x89PNG\r\n\x1a\n" + chunk + data, 9, "box", "x.png")

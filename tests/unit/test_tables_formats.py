@@ -1,11 +1,14 @@
 """Writers of frames."""
 
+import csv
+import io
+
 import numpy as np
 import pandas as pd
 import pytest
 
 from rc_hpc.core.errors import RcError
-from rc_hpc.report.tables import Table, render, write
+from rc_hpc.report.tables import Table, csv_of, render, write
 
 FRAME = pd.DataFrame(
     {
@@ -90,3 +93,23 @@ def test_unwritable_folder_is_named(tmp_path):
     (tmp_path / "file").write_text("")
     with pytest.raises(RcError, match=r"file.sample\.csv: cannot be written"):
         write(TABLE, tmp_path / "file", "csv", {})
+
+
+@pytest.mark.parametrize(
+    "text", ["=1+1", "@SUM(A1)", "+cmd|' /C calc'!A0", "-2+3", "-A1:B2", "\t=1", "-1(x)"]
+)
+def test_no_text_becomes_a_formula(text):
+    told = csv_of(pd.DataFrame({"id": [text, "mp-1"], "n": [-1, 2]}))
+    rows = list(csv.reader(io.StringIO(told, newline="")))
+    assert rows[1] == ["'" + text, "-1"] and rows[2] == ["mp-1", "2"]
+
+
+@pytest.mark.parametrize("text", ["-3m", "-43m", "-1", "-0.5", "+1e-6", "-", "axis_a+axis_b"])
+def test_what_is_no_formula_stays(text):
+    rows = list(csv.reader(io.StringIO(csv_of(pd.DataFrame({"label": [text]})))))
+    assert rows[1] == [text]
+
+
+def test_markdown_shows_texts_as_they_are():
+    table = Table("t", "c", pd.DataFrame({"id": ["<b>[x](y)`z`</b>"], "n": [1]}))
+    assert "&lt;b&gt;\\[x\\](y)\\`z\\`&lt;/b&gt;" in render(table, "markdown")

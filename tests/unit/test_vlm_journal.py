@@ -57,6 +57,50 @@ def test_a_torn_last_line_is_left_out_and_its_request_asked_again(path, cut, cap
     assert all(json.loads(line) for line in path.read_bytes().splitlines())
 
 
+FOREIGN = {
+    "a file of something else": (0, b"line of something else\n" * 1000),
+    "JSON lines of something else": (0, b'{"material_id": "mp-1"}\n' * 3),
+    "one word": (0, b"mine"),
+    "lines behind a journal": (None, b"mine\nmine too\n"),
+}
+
+
+@pytest.mark.parametrize(("keep", "more"), FOREIGN.values(), ids=FOREIGN)
+def test_what_is_not_wholly_a_journal_is_left_as_it_is(path, keep, more):
+    write(path, record("a"))
+    path.write_bytes(path.read_bytes()[:keep] + more)
+    before = path.read_bytes()
+    with pytest.raises(RcError, match="journal"):
+        write(path, record("b"), resume=True)
+    assert path.read_bytes() == before and list(path.parent.iterdir()) == [path]
+
+
+@pytest.mark.parametrize("tail", [b'{"key": "b", "outc', b'{"kex": 3}\n', bytes(7) + b"\n"])
+def test_a_damaged_tail_is_kept_aside(path, tail, caplog):
+    write(path, record("a"))
+    good = path.read_bytes()
+    path.write_bytes(good + tail)
+    write(path, record("b"), resume=True)
+    (kept,) = path.parent.glob("*.tail.*")
+    assert kept.read_bytes() == tail and str(kept) in caplog.text
+    assert path.read_bytes().startswith(good) and set(read_journal(path).places) == {"a", "b"}
+
+
+def test_a_beginning_that_was_cut_is_begun_anew(path):
+    path.write_bytes(b'{"run": {"mo')
+    write(path, record("a"))
+    assert set(read_journal(path).places) == {"a"}
+
+
+def test_a_planted_link_is_not_followed(path):
+    other = path.with_name("precious")
+    other.write_bytes(b"")
+    path.symlink_to(other)
+    with pytest.raises(RcError, match="symbolic link"):
+        write(path, record("a"))
+    assert other.read_bytes() == b""
+
+
 def test_zeros_that_a_power_loss_left_are_a_torn_end(path):
     write(path, record("a"))
     with open(path, "ab") as file:

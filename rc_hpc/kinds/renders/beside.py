@@ -11,10 +11,10 @@ from typing import Any
 import numpy as np
 
 from rc_hpc.core.errors import RcError, UsageError
-from rc_hpc.core.files import clean_leftovers, disk_errors, parts_folder
+from rc_hpc.core.files import clean_leftovers, disk_errors, parts_folder, read_regular
 from rc_hpc.core.options import Options
 from rc_hpc.core.vocabulary import Renderer
-from rc_hpc.images.files import PICTURE_NAME, drawing_versions, picture_folder
+from rc_hpc.images.files import LARGEST_FILE, PICTURE_NAME, drawing_versions, picture_folder
 from rc_hpc.images.view import SAME_DEPTH
 from rc_hpc.kinds.common.beside import Beside
 from rc_hpc.store import layout
@@ -106,7 +106,7 @@ class PictureFolder(Beside):
         for name, digest in zip(names, digests, strict=True):
             path = self.folder / name
             try:
-                data = path.read_bytes()
+                data = read_regular(path, LARGEST_FILE)
             except OSError as error:
                 problems.append(f"{path}: cannot be read ({error.strerror})")
                 continue

@@ -102,7 +102,18 @@ class Manifest:
         return rows
 
     def paths(self, row: int) -> list[Path]:
-        """Picture files of a structure, in the order of the cameras."""
+        """Picture files of a structure, in the order of the cameras.
+
+        Raises
+        ------
+        RcError
+            Their folder is a link: it could lead anywhere.
+        """
+        if self.folder.is_symlink():
+            raise RcError(
+                f"{self.folder} is a symbolic link, which is not followed: give the manifest that "
+                "lies beside the pictures"
+            )
         return [self.folder / name for name in self.files[row] if name]
 
     @cached_property
