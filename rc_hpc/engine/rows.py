@@ -219,9 +219,7 @@ class _Worker:
         self.store.write(batch, children, f"{self.rank}-{number}")
         return len(rows), count_failures(batch)
 
-    def _row(
-        self, batch: dict, row: int, item: Callable[[], Any], compute: Compute
-    ) -> dict | None:
+    def _row(self, batch: dict, row: int, item: Callable[[], Any], compute: Compute) -> dict | None:
         """Fill one row of the batch; returns its child tables, None where nothing was computed."""
         crashed = batch["structures/id"][row] in self.opened.crashed
         return compute_row(batch, row, item, compute, drop=self.drop, crashed=crashed)
