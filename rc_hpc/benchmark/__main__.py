@@ -6,6 +6,7 @@ import sys
 from pathlib import Path
 from typing import NamedTuple
 
+from rc_hpc.benchmark.checks import options as checks
 from rc_hpc.benchmark.exporting import options as exporting
 from rc_hpc.benchmark.scoring import options as scoring
 from rc_hpc.core.door import Parser, Talk, guarded
@@ -20,6 +21,7 @@ EXAMPLES = """\
   python -m rc_hpc.benchmark build -o bench         716 questions on 48 structures, 200 of them mini
   python -m rc_hpc.benchmark build structures/ --questions 10000 -o large
                                                     of any source, any number
+  python -m rc_hpc.benchmark check bench            what is wrong with a package
   python jobs/query_vlm.py bench --model M ... -o m.h5
                                                     ask a model, in the arms image,text,no-image
   python -m rc_hpc.benchmark score m.h5 --benchmark bench
@@ -55,6 +57,12 @@ ACTIONS = {
         scoring.ScoreOptions,
         scoring.EXAMPLES,
         "rc_hpc.benchmark.scoring.run:run",
+    ),
+    "check": Action(
+        "finds what is wrong with a package: files, rows, quotas, leaks, answers, fairness",
+        checks.CheckOptions,
+        checks.EXAMPLES,
+        "rc_hpc.benchmark.checks.run:run",
     ),
     "export": Action(
         "writes a package for inspect_ai, lm-eval or VLMEvalKit",

@@ -7,15 +7,19 @@ import json
 import struct
 import zlib
 from collections import Counter
+from dataclasses import replace
 
 import pytest
 import question_cases as cases
 from PIL import Image
 
 from rc_hpc.benchmark.checks.options import CheckOptions
-from rc_hpc.benchmark.checks.run import check_package, floors, run_check
+from rc_hpc.benchmark.checks.run import check_package, floors, run
+from rc_hpc.benchmark.checks.scenes import check_scenes
 from rc_hpc.benchmark.package import SETS
+from rc_hpc.benchmark.questions.options import QuestionOptions
 from rc_hpc.benchmark.records import LETTERS
+from rc_hpc.core.door import Talk
 from rc_hpc.core.errors import UsageError
 
 pytestmark = pytest.mark.long
@@ -88,11 +92,14 @@ def copied(made):
     return Made(copy.deepcopy(made.full), copy.deepcopy(made.mini), made.files)
 
 
-def test_nothing_is_found_on_ours(made, tmp_path):
+def test_nothing_is_found_on_ours(made, tmp_path, capsys):
     folder = made.write(tmp_path / "ours")
     assert [str(one) for one in check_package(folder)] == []
-    assert run_check(CheckOptions.of(package=folder, strict=True)) == ("nothing found", 0)
-    assert floors(folder).count("option prior") == 8
+    capsys.readouterr()
+    assert run(CheckOptions.of(package=folder, strict=True, floors=True), Talk()) == 0
+    told = capsys.readouterr().out
+    assert told.startswith("nothing found\nQ1a") and told.count("option prior") == 8
+    assert floors(folder) in told
 
 
 def other_letter(row):
@@ -495,17 +502,59 @@ def test_each_defect_is_found(defect, made, fewer, tmp_path):
     assert found[DEFECTS[defect]], found
 
 
-def test_findings_are_told_one_a_line_and_strict_makes_them_an_error(made, tmp_path):
+def test_findings_are_told_one_a_line_and_strict_makes_them_an_error(made, tmp_path, capsys):
     broken = copied(made)
     for row in broken.full:
         if row["qtype"] == "Q6":
             row["text_repr"] = "seen along a"
     folder = broken.write(tmp_path / "package")
-    told, code = run_check(CheckOptions.of(package=folder, most=2))
-    lines = told.split("\n")
-    assert code == 3 and run_check(CheckOptions.of(package=folder, strict=True))[1] == 1
+    capsys.readouterr()
+    assert run(CheckOptions.of(package=folder, most=2), Talk()) == 3
+    lines = capsys.readouterr().out.strip().split("\n")
+    assert run(CheckOptions.of(package=folder, strict=True), Talk(quiet=True)) == 1
+    assert not capsys.readouterr().out
     assert sum(line.endswith("[text-given]") for line in lines) == 2
     assert "and 14 more of text-given" in lines and lines[-1].endswith("findings")
+
+
+def with_answer(question, letter):
+    return replace(question, answer=letter, answer_text=question.options[letter])
+
+
+def test_scenes_tell_what_no_text_does():
+    """Counts, traps and directions that are wrong; atoms that are hidden; scenes not there."""
+    draw = cases.small_draw()
+    bases, options = cases.catalogue(), QuestionOptions()
+
+    def found(change, stratum, scenes=draw.scenes):
+        own = [q for q in draw.questions if q.stratum == stratum]
+        assert not list(check_scenes(own, draw.scenes, bases, options))
+        return {one.rule for one in check_scenes([change(own[0])], scenes, bases, options)}
+
+    def wrong(q):
+        return with_answer(q, next(x for x in LETTERS if x != q.answer))
+
+    def other_trap(q):
+        return replace(q, meta={**q.meta, "depth_trap": not q.depth_trap})
+
+    def twice(q):
+        letter = next(x for x in LETTERS if x != q.answer)
+        opposite = q.answer_text.replace("[", "[-").replace(" ", " -")
+        return replace(q, options={**q.options, letter: opposite})
+
+    def half_hidden(q):
+        return q
+
+    dark = {k: replace(s, visible=s.visible * 0.4) for k, s in draw.scenes.items()}
+    bare = {k: replace(s, marks={}) for k, s in draw.scenes.items()}
+    assert found(wrong, "Q1a") == {"answer"}
+    assert found(half_hidden, "Q1a", dark) == found(half_hidden, "Q3", dark) == {"hidden"}
+    assert found(half_hidden, "Q2_hard", bare) == {"marks"}
+    assert found(other_trap, "Q3") == {"depth-trap"}
+    assert found(wrong, "Q6") == {"answer"}
+    assert found(twice, "Q6") == {"option-twice"}
+    assert found(half_hidden, "Q5", {}) == {"scene-missing"}
+    assert found(lambda q: replace(q, view_ids=["v09", *q.view_ids[1:]]), "Q4") == {"view-missing"}
 
 
 def test_no_folder_is_told(tmp_path):

@@ -17,13 +17,19 @@ from rc_hpc.benchmark.checks.leaks import check_leaks
 from rc_hpc.benchmark.checks.options import CheckOptions
 from rc_hpc.benchmark.checks.quotas import check_mini, check_quotas, check_twice, expected
 from rc_hpc.benchmark.checks.rows import check_form, check_question
+from rc_hpc.benchmark.checks.scenes import check_scenes
 from rc_hpc.benchmark.package import MANIFEST, SETS, question_of, read_rows
 from rc_hpc.benchmark.questions.options import QuestionOptions
 from rc_hpc.benchmark.records import STRATA, Question
+from rc_hpc.benchmark.scene_file import read_bases, read_scenes
+from rc_hpc.core.door import Talk
 from rc_hpc.core.errors import Exit, RcError, UsageError
 
 #: Settings that say what a package may hold.
-RECORDED = ("questions", "per_structure", "per_difficulty", "mini")
+RECORDED = (
+    *("questions", "per_structure", "per_difficulty", "mini"),
+    *("visible_count", "visible_mark"),
+)
 Rows = list[tuple[Question, dict[str, Any]]]
 
 
@@ -47,7 +53,8 @@ def check_package(root: Path) -> list[Finding]:
     questions = [q for q, _ in full]
     if not questions:
         return findings
-    want = expected(questions, stated, recorded_options(root))
+    options = recorded_options(root)
+    want = expected(questions, stated, options)
     for q, row in full:
         findings += check_form(row, q.id)
         findings += check_question(q, root, stated)
@@ -57,12 +64,23 @@ def check_package(root: Path) -> list[Finding]:
     findings += check_leaks(questions)
     findings += check_fairness(questions)
     findings += check_answers(questions)
+    if (root / SCENES).is_file():
+        findings += _scenes(root / SCENES, questions, options)
     shown = {path for q in questions for path in q.image_paths}
     findings += unused_pictures(root, shown)
     if want.released and not (root / SCENES).exists() and len(shown) != stated.images:
         told = f"{len(shown)} different pictures, not {stated.images}"
         findings.append(Finding("pictures", SETS["full"], told))
     return findings
+
+
+def _scenes(path: Path, questions: list[Question], options: QuestionOptions) -> list[Finding]:
+    try:
+        scenes = {scene.id: scene for scene in read_scenes(path)}
+        bases = {base.name: base for base in read_bases(path)}
+    except (RcError, OSError) as error:
+        return [Finding("scenes", SCENES, f"cannot be read: {error}")]
+    return list(check_scenes(questions, scenes, bases, options))
 
 
 def recorded_options(root: Path) -> QuestionOptions:
@@ -76,7 +94,7 @@ def recorded_options(root: Path) -> QuestionOptions:
     while waiting:
         one = waiting.pop()
         if isinstance(one, dict):
-            found |= {k: v for k, v in one.items() if k in RECORDED and isinstance(v, int)}
+            found |= {k: v for k, v in one.items() if k in RECORDED and isinstance(v, int | float)}
             waiting += list(one.values())
     return QuestionOptions(**found)
 
@@ -132,10 +150,13 @@ def text(findings: list[Finding], most: int) -> str:
     return "\n".join(lines)
 
 
-def run_check(options: CheckOptions) -> tuple[str, int]:
-    """What a check tells, and its exit code: 0, 3 with findings, 1 where they are an error."""
+def run(options: CheckOptions, talk: Talk) -> int:
+    """Check a package and tell the findings; 0, 3 with findings, 1 where they are an error."""
     findings = check_package(options.package)
-    code = Exit.CLEAN
-    if findings:
-        code = Exit.FATAL if options.strict else Exit.FAILURES
-    return text(findings, options.most), int(code)
+    if not talk.quiet:
+        print(text(findings, options.most))
+        if options.floors:
+            print(floors(options.package))
+    if not findings:
+        return int(Exit.CLEAN)
+    return int(Exit.FATAL if options.strict else Exit.FAILURES)
