@@ -5,13 +5,15 @@ DELTA = 0.01
 TAU = 0.01
 #: spglib's angle tolerance of the canonical label, degrees.
 ANGLE_TOLERANCE = 5.0
-#: symprec of the conventional standard cell, Å. Fixed: it defines the cell that is drawn.
+#: symprec of the conventional standard cell, Å: it defines the cell that is drawn.
 CELL_SYMPREC = 0.01
 
-#: (symprec Å, angle tolerance degrees) of the tolerance sweep; the first is the canonical one.
-SWEEP = ((0.01, 5.0), (0.001, 5.0), (0.05, 5.0), (0.1, 5.0), (0.01, 1.0), (0.01, 10.0))
-#: Indices into SWEEP of the production neighbourhood: the extremes 0.001 and 0.1 are left out.
-NEIGHBOURHOOD = (0, 2, 4, 5)
+#: Tolerance sweep: symprec in units of tau, and angle tolerance in degrees (None: the label's own,
+#: -1: spglib's rule, by which angles count as lengths do). The first is the label's setting.
+SWEEP = ((1, None), (0.1, None), (5, None), (10, None), (1, 1.0), (1, 10.0), (1, -1.0))
+#: Indices into SWEEP of the production neighbourhood: the extremes, a tenth of tau and ten times
+#: tau, are left out.
+NEIGHBOURHOOD = (0, 2, 4, 5, 6)
 
 #: Two lengths closer than this are one number, Å. Far above float64 noise in a
 #: cell of 10^5 atoms (1e-13 Å), far below any structural detail (CIF: 1e-8 of a cell).

@@ -92,13 +92,26 @@ def _analyzer_class():
     return Analyzer
 
 
-def canonical_order(positions: np.ndarray, numbers: np.ndarray) -> np.ndarray:
+def canonical_order(
+    positions: np.ndarray, numbers: np.ndarray, signs: tuple[int, int, int] = (1, 1, 1)
+) -> np.ndarray:
     """Order of atoms by atomic number and along a generic direction.
 
-    spglib's label of a cell near a tolerance depends on the order of its atoms, so cells
-    that are compared are labelled in this one.
+    spglib's label of a cell near a tolerance depends on the order of its atoms, and so does
+    pymatgen's choice among equivalent cells: every cell is handed to them in this one.
+
+    Parameters
+    ----------
+    positions : (n, 3)
+        Å.
+    numbers : (n,)
+    signs
+        Of the direction's components: another one is another order.
     """
-    return np.lexsort((positions @ np.sqrt((1.0, 2.0, 3.0)), numbers))
+    # Column by column: a product of matrices may round a row by where it stands.
+    x, y, z = np.transpose(positions)
+    height = signs[0] * x + signs[1] * (np.sqrt(2.0) * y) + signs[2] * (np.sqrt(3.0) * z)
+    return np.lexsort((z, y, x, height, numbers))
 
 
 def conventional_cell(

@@ -4,6 +4,7 @@ import hashlib
 
 import numpy as np
 
+from rc_hpc.core.constants import SWEEP
 from rc_hpc.core.errors import Status
 from rc_hpc.kinds.census.schema import CENSUS
 from rc_hpc.kinds.packed.schema import PACKED
@@ -11,7 +12,10 @@ from rc_hpc.store.batch import empty_batch, empty_children, filled, shape_of
 from rc_hpc.store.parts import PartStore
 from rc_hpc.store.schema import TEXT
 
-DIMS = {"packed": {"setting": 6}, "census": {"setting": 6, "subset": 26, "view": 5}}
+DIMS = {
+    "packed": {"setting": len(SWEEP)},
+    "census": {"setting": len(SWEEP), "subset": 26, "view": 5},
+}
 OPTIONS = '{"delta": 0.01, "merge": "dominance"}'
 
 
@@ -74,7 +78,12 @@ def keys_of(ids):
 
 
 STATIC = {
-    "settings/sweep": (np.ones((6, 2)), "1", "Tolerances of the sweep.", ("setting", "parameter")),
+    "settings/sweep": (
+        np.ones((len(SWEEP), 2)),
+        "1",
+        "Tolerances of the sweep.",
+        ("setting", "parameter"),
+    ),
     "vocabulary/bravais": (["none", "aP", "mP"], "1", "Bravais lattices.", ("bravais",)),
 }
 CENSUS_STATIC = {

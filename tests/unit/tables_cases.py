@@ -5,6 +5,7 @@ import hashlib
 
 import numpy as np
 
+from rc_hpc.core.constants import SWEEP
 from rc_hpc.core.errors import Status
 from rc_hpc.core.files import parts_folder
 from rc_hpc.core.vocabulary import LabelStatus
@@ -29,7 +30,11 @@ def options_of(subsets="all", tiling=(1, 1, 1), **more):
 
 
 def dims_of(options):
-    return {"setting": 6, "subset": len(options.subsets), "view": len(options.protocol["views"])}
+    return {
+        "setting": len(SWEEP),
+        "subset": len(options.subsets),
+        "view": len(options.protocol["views"]),
+    }
 
 
 def random_batch(options, n=40, seed=0):

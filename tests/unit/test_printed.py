@@ -13,7 +13,7 @@ from rc_hpc.vlm.plan import TYPICAL_REPLY, plan
 from rc_hpc.vlm.prices import Price
 from rc_hpc.vlm.questions import PictureFile, Question
 
-PACKED = "tau 0.01 Å; angle tolerance 5.0 degrees"
+PACKED = "tau 0.01 Å; angle tolerance 5.0 degrees; cell symprec 0.01 Å"
 #: Captions under the options by default.
 CAPTIONS = {
     "census": "protocol frozen, 5 views, tiling 1x1x1; delta 0.01 Å; enumeration all-pairs; "
@@ -39,6 +39,7 @@ CHANGES = [
     ("census", {"tiling": "2,1,1"}, "tiling 2x1x1"),
     ("census", {"tau": 0.02}, "tau 0.02 Å"),
     ("census", {"angle_tolerance": 3.0}, "angle tolerance 3.0 degrees"),
+    ("census", {"cell_symprec": 1e-5}, "cell symprec 1e-05 Å"),
     ("frontier", {"truth": "conventional"}, "true label: conventional cell"),
     ("occlusion", {"truth": "conventional"}, "true label: conventional cell"),
     ("occlusion", {"delta": 0.02}, "delta 0.02 Å"),

@@ -150,7 +150,7 @@ def test_a_damaged_part_stops_the_merge(tmp_path):
 
 def test_other_dims_are_refused(tmp_path):
     parts = store(tmp_path / "p")
-    with pytest.raises(RcError, match="'setting': 6"):
+    with pytest.raises(RcError, match="'setting': 7"):
         merge(parts.folder, tmp_path / "out.h5", PACKED, {"setting": 4})
 
 
@@ -158,7 +158,7 @@ def test_static_of_another_length_is_named(tmp_path):
     parts = store(tmp_path / "p")
     parts.write(*batch_of(keys_of("ab")), "r0")
     static = {"settings/sweep": (np.ones(4), "1", "Sweep.", ("setting",))}
-    with pytest.raises(ValueError, match="settings/sweep: 4 along 'setting', which is 6 elsewhere"):
+    with pytest.raises(ValueError, match="settings/sweep: 4 along 'setting', which is 7 elsewhere"):
         merge(parts.folder, tmp_path / "out.h5", PACKED, DIMS["packed"], static)
     assert {path.name for path in tmp_path.iterdir()} == {"p"}
 

@@ -12,7 +12,7 @@ import time
 import h5py
 import numpy as np
 import pytest
-from store_cases import BOTH, batch_of, identity, keys_of, store
+from store_cases import BOTH, DIMS, batch_of, identity, keys_of, store
 
 from rc_hpc.core import files as whole
 from rc_hpc.core.errors import RcError
@@ -81,12 +81,12 @@ def test_other_options_are_named(tmp_path):
 def test_other_input_is_named(tmp_path):
     store(tmp_path)
     with pytest.raises(RcError, match='input_hash: was "abab'):
-        PartStore(tmp_path, PACKED, {"setting": 6}, identity() | {"input_hash": "cd"})
+        PartStore(tmp_path, PACKED, DIMS["packed"], identity() | {"input_hash": "cd"})
 
 
 def test_other_dims_are_named(tmp_path):
     store(tmp_path)
-    with pytest.raises(RcError, match="dims.setting: was 6, now 4"):
+    with pytest.raises(RcError, match="dims.setting: was 7, now 4"):
         PartStore(tmp_path, PACKED, {"setting": 4}, identity())
 
 

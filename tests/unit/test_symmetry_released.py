@@ -12,7 +12,13 @@ from rc_hpc.core.constants import CELL_SYMPREC, CRYSTAL_SYSTEMS
 from rc_hpc.symmetry.conventional import conventional_cell
 from rc_hpc.symmetry.guard import check_cell, min_distances
 from rc_hpc.symmetry.labels import bravais, label_cell
-from rc_hpc.symmetry.stability import flipped, neighbourhood_stable, quarantine, sweep
+from rc_hpc.symmetry.stability import (
+    flipped,
+    neighbourhood_stable,
+    quarantine,
+    settings,
+    sweep,
+)
 
 pytestmark = pytest.mark.data
 
@@ -49,7 +55,10 @@ def check_against_record(cif, record):
     assert bravais(label.number, as_in_symbol=True) == record["bravais_lattice"]
 
     found = sweep(*cell, canonical=label.number)
-    assert found.tolist() == [number for *_, number in record["sweep"]]
+    recorded = len(record["sweep"])
+    assert settings()[:recorded] == tuple(map(tuple, np.array(record["sweep"])[:, :2].tolist()))
+    assert found[:recorded].tolist() == [number for *_, number in record["sweep"]]
+    found[recorded:] = found[0]  # spglib's own angle rule is not among the recorded settings
     assert neighbourhood_stable(found) is record["neighborhood_stable"]
     assert flipped(found) is record["flipped"]
     assert (not quarantine(found)) is record["keep"]

@@ -11,10 +11,16 @@ from rc_hpc.geometry.pairs import subset_masks
 from rc_hpc.geometry.protocol import Protocol
 from rc_hpc.kinds.common.options import protocol_of
 from rc_hpc.symmetry.labels import BRAVAIS_LATTICES, POINT_GROUPS
+from rc_hpc.symmetry.stability import settings
 
 
-def vocabulary() -> dict[str, Any]:
-    """Static datasets that decode the stored label codes."""
+def vocabulary(pack: Any) -> dict[str, Any]:
+    """Static datasets that decode the stored label codes and sweeps.
+
+    Parameters
+    ----------
+    pack : PackOptions
+    """
     return {
         "vocabulary/bravais": (
             ["", *BRAVAIS_LATTICES],
@@ -29,9 +35,10 @@ def vocabulary() -> dict[str, Any]:
             ("point_group_code",),
         ),
         "settings/sweep": (
-            np.array(SWEEP),
+            np.array(settings(pack.tau, pack.angle_tolerance)),
             "angstrom, degree",
-            "symprec and angle tolerance of each setting of the tolerance sweep.",
+            "symprec and angle tolerance (-1: spglib's own rule) of each setting of the "
+            "tolerance sweep.",
             ("setting", "tolerance"),
         ),
     }
@@ -89,7 +96,7 @@ def subset_statics(options: Any) -> dict[str, Any]:
     protocol, subsets = protocol_of(options.protocol), options.subsets
     kappas = protocol.kappas()
     return {
-        **vocabulary(),
+        **vocabulary(options.pack),
         **protocol_datasets(protocol),
         "subsets/mask": (
             subset_masks(subsets),

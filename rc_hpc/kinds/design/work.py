@@ -53,7 +53,7 @@ def statics(options: DesignOptions) -> dict[str, Any]:
         about = f"{text} On the searched structures."
         scores[f"scores/{name}"] = (np.array(values), unit, about, ("protocol",))
     return {
-        **vocabulary(),
+        **vocabulary(options.pack),
         **protocol_statics(protocols),
         "protocols/found": (
             np.arange(len(protocols)) < len(options.cameras),

@@ -53,7 +53,7 @@ def statics(options: NoiseOptions) -> dict[str, Any]:
         for protocol, row in zip(protocols, oracles, strict=True)
     ]
     return {
-        **vocabulary(),
+        **vocabulary(options.pack),
         **protocol_statics(protocols),
         **_pairs(protocols),
         "axes/rule": (rules, "1", "Rule by which delta follows from sigma.", ("reading",)),

@@ -44,11 +44,16 @@ class PackOptions(Options):
         check=_angle,
         caption="angle tolerance {} degrees",
     )
-    cell_symprec: float = derived(constants.CELL_SYMPREC)
+    cell_symprec: float = opt(
+        constants.CELL_SYMPREC,
+        "symprec of the conventional standard cell, which is drawn",
+        metavar="Å",
+        check=positive,
+        caption="cell symprec {} Å",
+    )
     max_atoms: int = opt(constants.MAX_ATOMS, "refuse larger cells", metavar="N", check=at_least(1))
     min_distance: float = derived(constants.MIN_DISTANCE)
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        for name in ("cell_symprec", "min_distance"):
-            positive(name, getattr(self, name))
+        positive("min_distance", self.min_distance)

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from rc_hpc.core.constants import ANGLE_TOLERANCE, SWEEP
+from rc_hpc.core.constants import ANGLE_TOLERANCE
 from rc_hpc.core.errors import Status, StructureError
 from rc_hpc.kinds.packed.options import PackOptions
 from rc_hpc.structures.record import Structure
@@ -14,7 +14,13 @@ from rc_hpc.symmetry.conventional import canonical_order, conventional_cell
 from rc_hpc.symmetry.guard import check_cell, min_distances
 from rc_hpc.symmetry.labels import Label, label_cell
 from rc_hpc.symmetry.recorder import NULL_RECORDER, Recorder
-from rc_hpc.symmetry.stability import flipped, neighbourhood_stable, quarantine, sweep
+from rc_hpc.symmetry.stability import (
+    flipped,
+    neighbourhood_stable,
+    order_dependent,
+    quarantine,
+    sweep,
+)
 
 
 def pack_structure(
@@ -23,7 +29,7 @@ def pack_structure(
     fields: dict[str, Any],
     recorder: Recorder = NULL_RECORDER,
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Check, label and standardise one structure.
+    """Check, label and standardise one structure, its atoms in their one fixed order.
 
     Parameters
     ----------
@@ -60,33 +66,37 @@ def pack_structure(
     check_cell(lattice, frac, numbers, min_distance=options.min_distance)
     recorder.about(structure.id)
 
+    order = canonical_order(_positions(lattice, frac), numbers)
+    frac, numbers = frac[order], numbers[order]
     label, why = label_cell(
         lattice, frac, numbers, options.tau, options.angle_tolerance, recorder=recorder
     )
     if label is None:
         raise StructureError(Status.label_failed, f"the cell as read has no label: {why}")
     _set_label(fields, label, "")
-    canonical = label.number if (options.tau, options.angle_tolerance) == SWEEP[0] else None
-    found = sweep(lattice, frac, numbers, canonical=canonical, recorder=recorder)
+    cell = lattice, frac, numbers, options.tau, options.angle_tolerance
+    found = sweep(*cell, canonical=label.number, recorder=recorder)
+    ordered = order_dependent(*cell, canonical=label.number, recorder=recorder)
     fields.update(
         sweep=found,
         neighbourhood_stable=neighbourhood_stable(found),
         flipped=flipped(found),
-        quarantine=int(quarantine(found, structure.source_space_group)),
+        order_dependent=ordered,
+        quarantine=int(quarantine(found, structure.source_space_group, ordered)),
     )
 
-    cell = conventional_cell(lattice, frac, numbers, options.cell_symprec, recorder=recorder)
-    fields.update(n_atoms=len(cell.numbers), lattice=cell.lattice)
-    _refuse_large(len(cell.numbers), "in the conventional cell", options)
-    drawn, periodic, closest = min_distances(cell.lattice, cell.positions, cell.numbers)
+    standard = conventional_cell(lattice, frac, numbers, options.cell_symprec, recorder=recorder)
+    fields.update(n_atoms=len(standard.numbers), lattice=standard.lattice)
+    _refuse_large(len(standard.numbers), "in the conventional cell", options)
+    drawn, periodic, closest = min_distances(standard.lattice, standard.positions, standard.numbers)
     fields.update(min_distance=closest, min_same_species=drawn, min_same_species_periodic=periodic)
-    label, why = cell.label, cell.message
+    label, why = standard.label, standard.message
     if (options.tau, options.angle_tolerance) != (options.cell_symprec, ANGLE_TOLERANCE):
-        order = canonical_order(cell.positions, cell.numbers)
+        order = canonical_order(standard.positions, standard.numbers)
         label, why = label_cell(
-            cell.lattice,
-            cell.frac[order],
-            cell.numbers[order],
+            standard.lattice,
+            standard.frac[order],
+            standard.numbers[order],
             options.tau,
             options.angle_tolerance,
             recorder=recorder,
@@ -94,7 +104,14 @@ def pack_structure(
     if label is None:
         raise StructureError(Status.label_failed, f"the conventional cell has no label: {why}")
     _set_label(fields, label, "_conventional")
-    return cell.numbers, cell.positions
+    return standard.numbers, standard.positions
+
+
+def _positions(lattice: np.ndarray, frac: np.ndarray) -> np.ndarray:
+    """Cartesian positions, (n, 3), Å, each rounded alike wherever it stands."""
+    a, b, c = frac.T[:, :, None]
+    positions: np.ndarray = a * lattice[0] + b * lattice[1] + c * lattice[2]
+    return positions
 
 
 def _set_label(fields: dict[str, Any], label: Label, suffix: str) -> None:

@@ -9,12 +9,17 @@ from typing import Any, Self
 
 import numpy as np
 
+from rc_hpc.core.constants import SWEEP
 from rc_hpc.kinds.packed.schema import PACKED
 from rc_hpc.oracle.cell import PackedCell
 from rc_hpc.store import layout
 from rc_hpc.store.batch import Batch, Children, filled
 from rc_hpc.store.reader import dataset_of, open_ours
 from rc_hpc.store.schema import Column, Schema
+
+SWEEP_PATH = "structures/sweep"
+#: Number at a setting of the sweep that a file was packed without.
+NOT_TRIED = -1
 
 
 class RowReader:
@@ -99,7 +104,11 @@ class RowReader:
         if column.later and column.path not in self._h5:
             dims = {name: len(self._h5[name]) for name in column.dims}
             return filled(column, stop - start, dims)
-        return self.read(column.path, start, stop)
+        values = self.read(column.path, start, stop)
+        if column.path == SWEEP_PATH and values.shape[1] < len(SWEEP):
+            before, values = values, np.full((len(values), len(SWEEP)), NOT_TRIED, values.dtype)
+            values[:, : before.shape[1]] = before
+        return values
 
 
 class PackedReader(RowReader):

@@ -105,7 +105,7 @@ STRUCTURES = (
         "i2",
         "1",
         "Space-group number of the stored cell at the settings of /settings/sweep; 0 where "
-        "spglib gave none.",
+        "spglib gave none, -1 for a setting that the file was packed without.",
         ("setting",),
     ),
     Column(
@@ -123,11 +123,20 @@ STRUCTURES = (
         fill=False,
     ),
     Column(
+        "structures/order_dependent",
+        "?",
+        "1",
+        "spglib gives the stored cell another space group where its atoms come in another of "
+        "eight fixed orders.",
+        fill=False,
+        later=True,
+    ),
+    Column(
         "structures/quarantine",
         "u1",
         "1",
-        "Bit 0: unstable in the neighbourhood; bit 1: the source claims another space group. "
-        "0 is kept.",
+        "Bit 0: unstable in the neighbourhood; bit 1: the source claims another space group; "
+        "bit 2: the label depends on the order of the atoms. 0 is kept.",
     ),
     Column(
         "structures/min_distance",

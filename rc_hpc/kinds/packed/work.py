@@ -17,9 +17,9 @@ def dims(_options: PackOptions) -> dict[str, int]:
     return {"setting": len(SWEEP)}
 
 
-def statics(_options: PackOptions) -> dict[str, Any]:
+def statics(options: PackOptions) -> dict[str, Any]:
     """Datasets that belong to no structure."""
-    return vocabulary()
+    return vocabulary(options)
 
 
 def facts(_options: PackOptions) -> tuple[dict[str, Any], float]:

@@ -30,7 +30,7 @@ def dims(_options: RenderOptions) -> dict[str, int]:
 
 def statics(options: RenderOptions) -> dict[str, Any]:
     """Datasets that belong to no structure."""
-    return vocabulary() | protocol_datasets(protocol_of(options.protocol))
+    return vocabulary(options.pack) | protocol_datasets(protocol_of(options.protocol))
 
 
 def costs(options: RenderOptions, _shared: None, rows: Rows) -> np.ndarray:

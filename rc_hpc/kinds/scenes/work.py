@@ -24,9 +24,9 @@ def dims(_options: ScenesOptions) -> dict[str, int]:
     return {"setting": len(SWEEP)}
 
 
-def statics(_options: ScenesOptions) -> dict[str, Any]:
+def statics(options: ScenesOptions) -> dict[str, Any]:
     """Datasets that belong to no structure."""
-    return vocabulary()
+    return vocabulary(options.pack)
 
 
 def costs(_options: ScenesOptions, _shared: None, rows: Rows) -> np.ndarray:

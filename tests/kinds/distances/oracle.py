@@ -39,7 +39,7 @@ def dims(options: DistanceOptions) -> dict[str, int]:
 
 def statics(options: DistanceOptions) -> dict:
     """Datasets that belong to no structure."""
-    return vocabulary()
+    return vocabulary(options.pack)
 
 
 def costs(options: DistanceOptions, shared: None, rows: Rows) -> np.ndarray:
