@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 from rc_hpc.benchmark.checks import options as checks
 from rc_hpc.benchmark.exporting import options as exporting
+from rc_hpc.benchmark.sampling import options as sampling
 from rc_hpc.benchmark.scoring import options as scoring
 from rc_hpc.core.door import Parser, Talk, guarded
 from rc_hpc.core.lazy import resolve
@@ -67,6 +68,12 @@ ACTIONS = {
         exporting.ExportOptions,
         exporting.EXAMPLES,
         "rc_hpc.benchmark.exporting.run:run",
+    ),
+    "samples": Action(
+        "draws a page of sample questions with their pictures, one of each stratum",
+        sampling.SampleOptions,
+        sampling.EXAMPLES,
+        "rc_hpc.benchmark.sampling.run:run",
     ),
 }
 

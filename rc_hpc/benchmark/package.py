@@ -233,7 +233,7 @@ def _bytes(path: Path) -> bytes:
     try:
         return path.read_bytes()
     except OSError as error:
-        raise fault_of(path)(
+        raise fault_of(path.parent)(
             f"{path}: cannot be read ({error.strerror}); give the folder of a package, made by "
             "python -m rc_hpc.benchmark build"
         ) from error

@@ -21,6 +21,7 @@ NEEDED = {
     "diff": "{input}",
     "benchmark score": "--benchmark {input}",
     "benchmark export": "--to inspect -o out",
+    "benchmark samples": "-o out",
 }
 #: Those that write a file.
 WRITING = ("pack", "census", "render", "pixels")

@@ -1,0 +1,1 @@
+"""A page of sample questions with their pictures."""
