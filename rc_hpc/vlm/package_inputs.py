@@ -11,6 +11,8 @@ from rc_hpc.benchmark.card import card
 from rc_hpc.benchmark.package import MANIFEST, SETS, Package, read_manifest, read_package
 from rc_hpc.benchmark.prompts import VERSION, prompt_text, prompt_view
 from rc_hpc.core.errors import RcError, UsageError
+from rc_hpc.core.files import read_regular
+from rc_hpc.images.files import LARGEST_FILE
 from rc_hpc.vlm.inputs import chosen
 from rc_hpc.vlm.options import SubjectOptions
 from rc_hpc.vlm.questions import PictureFile, Question, scattered
@@ -76,7 +78,7 @@ class PackageInputs:
     def _hashed(self, entry: str) -> PictureFile:
         path = self.package.picture(entry)
         try:
-            data = path.read_bytes()
+            data = read_regular(path, LARGEST_FILE)
         except OSError as error:
             raise RcError(
                 f"{path}: cannot be read ({error.strerror}); fetch or build the package again"
