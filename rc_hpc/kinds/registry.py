@@ -23,6 +23,7 @@ FOLDERS = (
     "renders",
     "scenes",
     "pictures",
+    "determined",
 )
 _DECLARED: tuple[Kind, ...] = tuple(resolve(f"rc_hpc.kinds.{name}:KIND") for name in FOLDERS)
 #: By the root attribute ``kind`` of their files.

@@ -40,7 +40,10 @@ CARRIERS = (
     "rc_hpc.kinds.packed.schema",
 )
 #: What the engine hands to the oracle of a kind that does not begin with packed structures.
-READERS = {"packed": ["rc_hpc.structures.sources"]}
+READERS = {
+    "packed": ["rc_hpc.structures.sources"],
+    "determined": ["rc_hpc.kinds.determined.source"],
+}
 EXAMPLE = Path(__file__).parents[1] / "kinds" / "distances"
 #: Runs commands of the copy in one process; each line of its output is the code of one.
 PROGRAM = """

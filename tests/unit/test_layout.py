@@ -29,7 +29,7 @@ KIND_FLOORS = (
     ("common",),
     ("packed",),
     ("noise", "scenes"),
-    ("census", "frontier", "occlusion", "design", "renders", "pictures"),
+    ("census", "frontier", "occlusion", "design", "renders", "determined", "pictures"),
     ("registry",),
 )
 #: Modules in which dotted names for `resolve` stand, beside commands and declarations of kinds;
@@ -41,6 +41,7 @@ LAZY_PLACES = (
     "rc_hpc.engine.entry",  # between the parser of a run and the run
     "rc_hpc.kinds.common.options",  # cameras: matrices are not loaded to print a help
     "rc_hpc.kinds.design.options",
+    "rc_hpc.kinds.determined.options",  # the package is read when the run begins
     "rc_hpc.training.options",  # names of elements
     "rc_hpc.training.start",  # no torch before it is known that there is work
     "rc_hpc.vlm.query",  # no client before it is known that something is asked

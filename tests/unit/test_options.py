@@ -35,6 +35,7 @@ SOME = {
     "design": "p.h5 --views 4 --keep axis_a,axis_b --search-seed 7 --held-out 0.25 --sigmas 0,0.1",
     "scenes": "p.h5 --draw-seed 5 --tilt 4 --radii 0.3 --quarantine keep --stretch 0.1",
     "pictures": "p.h5 --questions 800 --mini 4 --max-displayed 40 --visibility all",
+    "determined": "bench --set mini --scenes s.h5 --delta 0.02 --thetas 0.5,0.7 --symprec 0.05",
     "renders": 'p.h5 --convention C4 --size 64 --compare --name-seed x="y"',
 }
 

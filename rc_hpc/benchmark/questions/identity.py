@@ -12,16 +12,11 @@ import numpy as np
 from rc_hpc.benchmark.questions.balance import Wrong
 from rc_hpc.benchmark.questions.options import MUTATIONS
 from rc_hpc.benchmark.questions.systems import folded
+from rc_hpc.benchmark.questions.texts import ARRANGEMENT, EXCHANGE, LATTICE, SAME
 from rc_hpc.benchmark.questions.variants import same_crystal
 from rc_hpc.benchmark.questions.world import Candidate, Stratum, World
 from rc_hpc.benchmark.records import DisplayedScene
 
-SAME, EXCHANGE, LATTICE, ARRANGEMENT = (
-    "Both groups show the same structure",
-    "Two elements have changed places; the sites are the same",
-    "The size or shape of the cell has changed; the arrangement within it is the same",
-    "The arrangement of atoms has changed: atoms are missing or lie elsewhere",
-)
 OPTIONS = (SAME, EXCHANGE, LATTICE, ARRANGEMENT)
 #: The right option of each mutation; of pairs that are the same, the empty one.
 CATEGORY = {

@@ -13,6 +13,13 @@ from rc_hpc.core.errors import RcError
 
 #: Mark of the atom whose neighbours are asked for; drawn as a highlight without a letter.
 CENTRE = "*"
+#: What an option of Q5 says of two structures.
+SAME, EXCHANGE, LATTICE, ARRANGEMENT = (
+    "Both groups show the same structure",
+    "Two elements have changed places; the sites are the same",
+    "The size or shape of the cell has changed; the arrangement within it is the same",
+    "The arrangement of atoms has changed: atoms are missing or lie elsewhere",
+)
 #: Decimals of lengths, Å, and of fractional coordinates.
 LENGTHS, COORDINATES = 6, 6
 ANGLES = ("alpha", "beta", "gamma")

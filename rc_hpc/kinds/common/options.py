@@ -98,13 +98,13 @@ def several(
     )
 
 
-def max_candidates() -> Any:
+def max_candidates(most: int = 100_000_000) -> Any:
     """Candidates beyond which a structure is refused."""
     return opt(
-        100_000_000,
+        most,
         "refuse a structure with more candidates (100 bytes each)",
         metavar="N",
-        told="100000000",
+        told=str(most),
         check=at_least(1),
     )
 

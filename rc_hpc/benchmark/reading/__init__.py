@@ -1,0 +1,1 @@
+"""What the pictures of a question determine: points, the cell, and the options that remain."""

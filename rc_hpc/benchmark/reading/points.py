@@ -1,0 +1,316 @@
+"""Points that pictures allow, which of them they force, and how few explain all they show."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import lru_cache
+from typing import NamedTuple
+
+import numpy as np
+
+from rc_hpc.benchmark.reading.sights import ONE_POINT, Pictures
+from rc_hpc.core.errors import UsageError
+from rc_hpc.geometry.protocol import Protocol
+from rc_hpc.kernels.occlusion import chosen_by_dominance, spots_covered
+from rc_hpc.kernels.records import ImagePoints
+from rc_hpc.oracle.geometry import GeometricOracle
+from rc_hpc.oracle.reading import Enumeration
+
+#: Branches that the search for the fewest points follows; what it has proved by then holds.
+MOST_NODES = 2000
+#: Between places that are looked at on a ray, Å.
+STEP = 0.02
+#: Views in which a point is seen that no chance has put there.
+SURE = 3
+#: Two atoms are farther apart than this, Å.
+APART = 1.0
+
+
+class Points(NamedTuple):
+    """Points in space that agree with N views: the atoms are among them.
+
+    Attributes
+    ----------
+    numbers : (m,) int64
+        Atomic numbers.
+    positions : (m, 3) float64
+        Å.
+    covers : (k, m) bool
+        Which of the k image points of all views each one explains.
+    image_numbers : (k,) int64
+        Atomic number of each image point.
+    image_views : (k,) int64
+        View of each.
+    image_places : (k, 2) float64
+        Where it is there, Å.
+    rays : (k,) bool
+        Image points that an atom seen in this view alone may explain: no point explains them that
+        `SURE` views show (all, where they are fewer), and somewhere on the ray, not beside a point
+        that does, there is paint in every other view. Where all centres are read, none is such.
+    """
+
+    numbers: np.ndarray
+    positions: np.ndarray
+    covers: np.ndarray
+    image_numbers: np.ndarray
+    image_views: np.ndarray
+    image_places: np.ndarray
+    rays: np.ndarray
+
+    @property
+    def forced(self) -> np.ndarray:
+        """Which are atoms whatever else is there: alone they explain some image point, (m,)."""
+        alone = (self.covers.sum(axis=1) == 1) & ~self.rays
+        found: np.ndarray = self.covers[alone].any(axis=0)
+        return found
+
+    def of(self, number: int) -> Points:
+        """Those of one element."""
+        own, images = self.numbers == number, self.image_numbers == number
+        return Points(
+            self.numbers[own],
+            self.positions[own],
+            self.covers[np.ix_(images, own)],
+            self.image_numbers[images],
+            self.image_views[images],
+            self.image_places[images],
+            self.rays[images],
+        )
+
+    def extra(self) -> tuple[int, int]:
+        """How many atoms may be there beside the points, at least and at most."""
+        unexplained = ~self.covers.any(axis=1)
+        per_view = np.bincount(self.image_views[unexplained], minlength=1)
+        return int(per_view.max()), int(self.rays.sum())
+
+
+def least_cover(covers: np.ndarray) -> int:
+    """How few columns explain all rows that any explains; where that is hard, a lower bound.
+
+    Parameters
+    ----------
+    covers : (k, m) bool
+    """
+    covers = covers[covers.any(axis=1)]
+    forced = covers[covers.sum(axis=1) == 1].any(axis=0)
+    rest = np.unique(covers[~covers[:, forced].any(axis=1)][:, ~forced], axis=0)
+    rest = np.unique(rest[:, rest.any(axis=0)], axis=1)
+    if not len(rest):
+        return int(forced.sum())
+    from scipy.optimize import LinearConstraint, milp
+
+    width = rest.shape[1]
+    found = milp(
+        np.ones(width),
+        integrality=np.ones(width),
+        bounds=(0, 1),
+        constraints=LinearConstraint(rest.astype(float), lb=1),
+        options={"node_limit": MOST_NODES},
+    )
+    bound = found.mip_dual_bound
+    proved = 1 if bound is None or not np.isfinite(bound) else int(np.ceil(bound - 1e-6))
+    return int(forced.sum()) + max(1, proved)
+
+
+def reconstruct(
+    pictures: Pictures,
+    counts: Sequence[int],
+    delta: float,
+    *,
+    images: ImagePoints | None = None,
+    radii: np.ndarray | None = None,
+    max_candidates: int = 1_000_000,
+) -> dict[int, Points | None]:
+    """Points that the first views allow, by number of views.
+
+    Rays of all pairs of views meet within `delta` and are verified in every other view, without
+    any correspondence. Of candidates that better ones explain away in every view none is kept.
+
+    Parameters
+    ----------
+    counts
+        Numbers of views, two or more; of those beyond the pictures there are none.
+    delta
+        Å.
+    images
+        By default the centres of all atoms that the sight reads.
+    radii : (n,)
+        Of all discs, Å: where a view shows no centre, a disc's paint may hide one. None: every
+        centre is read.
+    max_candidates
+        Candidates beyond which nothing is reconstructed.
+
+    Returns
+    -------
+    dict
+        None where the views all look along one line, or there are too many candidates.
+    """
+    found: dict[int, Points | None] = dict.fromkeys(counts)
+    wanted = [n for n in counts if 2 <= n <= len(pictures.views)]
+    if not wanted:
+        return found
+    images = pictures.image_points() if images is None else images
+    tie = max(ONE_POINT, pictures.pixel)
+    used = pictures.rotations[: max(wanted)]
+    try:
+        oracle = _oracle(used.tobytes(), max_candidates)
+    except UsageError:
+        return found
+    starts = np.ascontiguousarray(images.starts[: len(used)])
+    images = ImagePoints(np.ascontiguousarray(images.screen[: len(used)]), starts, images.species)
+    if _too_many(images, max_candidates):
+        return found
+    enumerated = oracle.enumerate(images, delta, delta, tie)
+    paint = None if radii is None else _Paint(pictures, used, radii)
+    missed = enumerated.candidates.nearest < 0
+    forgiven = np.zeros_like(missed)
+    if paint is not None:
+        forgiven = paint.at(enumerated.candidates.position, missed)
+    for n in wanted:
+        points = _points(enumerated, oracle, np.arange(n), forgiven)
+        if paint is not None:
+            points = points._replace(rays=_alone(points, paint, n))
+        found[n] = merged(points, 2 * delta) if pictures.pixel else points
+    return found
+
+
+@lru_cache(maxsize=8)
+def _oracle(rotations: bytes, max_candidates: int) -> GeometricOracle:
+    """The oracle of these cameras; one scene is read in several ways, one after the other."""
+    used = np.frombuffer(rotations).reshape(-1, 3, 3)
+    names = tuple(f"v{k}" for k in range(len(used)))
+    return GeometricOracle(Protocol("views", names, used), [], max_candidates=max_candidates)
+
+
+def merged(points: Points, same: float) -> Points:
+    """Points of one element that are nearer than `same` (Å) as one, where the first of them is."""
+    leader = np.arange(len(points.numbers))
+    for k in range(len(leader)):
+        near = np.linalg.norm(points.positions[:k] - points.positions[k], axis=1) <= same
+        near &= (points.numbers[:k] == points.numbers[k]) & (leader[:k] == np.arange(k))
+        if near.any():
+            leader[k] = int(near.argmax())
+    kept = np.unique(leader)
+    covers = points.covers.astype(int) @ (leader[:, None] == kept) > 0
+    return points._replace(
+        numbers=points.numbers[kept], positions=points.positions[kept], covers=covers
+    )
+
+
+def _too_many(images: ImagePoints, most: int) -> bool:
+    """Whether all pairs of rays, met or not, are more than can be looked at."""
+    sizes = np.diff(images.starts, axis=1).astype(float)
+    pairs = (sizes.sum(axis=0) ** 2 - (sizes**2).sum(axis=0)) / 2
+    return bool(pairs.sum() > 100.0 * most)
+
+
+class _Paint:
+    """Discs of V pictures: what may be hidden, and where.
+
+    Parameters
+    ----------
+    pictures
+    rotations : (V, 3, 3)
+        Of the first of them.
+    radii : (n,)
+        Å.
+    """
+
+    def __init__(self, pictures: Pictures, rotations: np.ndarray, radii: np.ndarray):
+        self.rotations = rotations
+        self.radii = np.ascontiguousarray(radii, dtype=np.float64)
+        screen = pictures.seen_at(pictures.scene.positions)[: len(rotations)]
+        self.screen = np.ascontiguousarray(screen)
+        #: Farthest that a disc reaches from the origin in any picture, Å.
+        self.farthest = float((np.linalg.norm(screen, axis=-1) + self.radii).max())
+
+    def at(self, positions: np.ndarray, asked: np.ndarray) -> np.ndarray:
+        """Whether the pictures have paint where places (C, 3) would be seen, (C, V) bool.
+
+        Parameters
+        ----------
+        asked : (C, V) bool
+            Elsewhere the answer is no.
+        """
+        covered: np.ndarray = spots_covered(
+            np.ascontiguousarray(positions),
+            asked,
+            np.zeros((1, 3)),
+            self.screen,
+            self.radii,
+            np.ones(self.screen.shape[:2], bool),
+            self.rotations,
+            ONE_POINT,
+        )
+        return covered
+
+    def hides_on_ray(self, at: np.ndarray, view: int, n_views: int, taken: np.ndarray) -> bool:
+        """Whether all other views have paint at one and the same place of a ray.
+
+        Parameters
+        ----------
+        at : (2,)
+            Where its view shows it, Å.
+        n_views
+            How many of the views are looked at.
+        taken : (m, 3)
+            Points within `APART` of which nothing else is, Å.
+        """
+        steps = np.arange(-self.farthest, self.farthest, STEP)
+        rotation = self.rotations[view]
+        places = rotation[:, :2] @ at + steps[:, None] * rotation[:, 2]
+        away = np.linalg.norm(places[:, None] - taken[None], axis=-1)
+        places = places[away.min(axis=1, initial=np.inf) > APART]
+        asked = np.zeros((len(places), len(self.rotations)), bool)
+        asked[:, :n_views] = True
+        asked[:, view] = False
+        return bool((self.at(places, asked) | ~asked).all(axis=1).any())
+
+
+def _alone(points: Points, paint: _Paint, n_views: int) -> np.ndarray:
+    """Which image points an atom that one view alone shows may explain, (k,) bool."""
+    rays = points.rays.copy()
+    explained = points.covers.any(axis=1)
+    for row in np.flatnonzero(rays & explained):
+        view = int(points.image_views[row])
+        beside = points.positions[points.covers[row]]
+        rays[row] = paint.hides_on_ray(points.image_places[row], view, n_views, beside)
+    return rays
+
+
+def _points(
+    found: Enumeration, oracle: GeometricOracle, subset: np.ndarray, forgiven: np.ndarray
+) -> Points:
+    candidates, sorted_points = found.candidates, found.points
+    pairs = oracle.cameras.pairs
+    inside = np.all(np.isin(pairs, subset), axis=1)
+    shows = candidates.nearest[:, subset] >= 0
+    passed = (shows | forgiven[:, subset]).all(axis=1) & inside[candidates.pair]
+    chosen = chosen_by_dominance(
+        np.flatnonzero(passed),
+        candidates,
+        oracle.cameras.kappa,
+        subset,
+        sorted_points.screen.shape[1],
+        found.tie,
+    )
+    numbers = found.species[candidates.species[chosen]]
+    sure = np.sum(shows[chosen], axis=1) >= min(SURE, len(subset))
+    covers, image_numbers, image_views, image_places = [], [], [], []
+    for v in subset:
+        starts = sorted_points.starts[v]
+        rows = np.arange(starts[-1])
+        covers.append(candidates.nearest[chosen, v][None, :] == rows[:, None])
+        image_numbers.append(np.repeat(found.species, np.diff(starts)))
+        image_views.append(np.full(len(rows), v))
+        image_places.append(sorted_points.screen[v, : len(rows)])
+    explained: np.ndarray = np.concatenate(covers)
+    return Points(
+        numbers,
+        candidates.position[chosen],
+        explained,
+        np.concatenate(image_numbers),
+        np.concatenate(image_views),
+        np.concatenate(image_places),
+        np.logical_not(explained[:, sure].any(axis=1)),
+    )
