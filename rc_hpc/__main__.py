@@ -24,6 +24,7 @@ COMMANDS = {
     "benchmark": "rc_hpc.benchmark.__main__",
     "tables": "rc_hpc.tables",
     "figures": "rc_hpc.figures",
+    "report": "rc_hpc.report.__main__",
     "show": "rc_hpc.show",
     "export": "rc_hpc.export",
     "ladder": "rc_hpc.ladder.__main__",

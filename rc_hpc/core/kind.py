@@ -87,7 +87,7 @@ class Kind:
         ``export(path, packed, what, ids, subset)``: structures for other programs, as
         `rc_hpc.kinds.common.exported.Exported`.
     page
-        The kind's part of a report page.
+        ``page(path, packed)``: its structures on a report page, or None.
     code
         Modules and packages that decide its results, as paths below ``rc_hpc``.
     """

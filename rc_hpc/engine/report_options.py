@@ -145,6 +145,24 @@ class ExportOptions(Options):
     overwrite: bool = opt(False, "replace an output that is there")
 
 
+@dataclass(frozen=True)
+class PageOptions(Options):
+    """Which files are told on the page, and where it goes."""
+
+    files: tuple[Path, ...] = opt(
+        (Path("census.h5"),),
+        "census, sweep or other result files",
+        parse=Path,
+        positional=True,
+        many=True,
+        metavar="FILE.h5",
+    )
+    output: Path = opt(Path("report.html"), "the page", parse=Path, short="-o", metavar="FILE")
+    title: str | None = opt(None, "its title", metavar="TEXT", told="the names of the files")
+    packed: Path | None = packed_file()
+    overwrite: bool = opt(False, "replace a page that is there")
+
+
 def lists(field: str, what: str) -> str:
     """Help on the names that each kind of file has of something."""
     texts = []

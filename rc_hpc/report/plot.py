@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import re
 import sys
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
@@ -107,17 +108,9 @@ def write(
         The folder cannot be written.
     """
     table = tables[plot.table]
-    given = Given(
-        _headline(table.frame),
-        origin.options,
-        recorded,
-        {name: _headline(tables[name].frame) for name in plot.also},
-    )
-    if given.frame.empty:
-        raise NothingToDraw("has a table without rows")
     contents = {}
     with styled():
-        made = plot.draw(given)
+        made = _drawn(plot, tables, origin, recorded)
         for ending in FORMATS:
             contents[ending] = _saved(made, ending, table.caption)
     for ending, name in {"csv": plot.table, **{f"{name}.csv": name for name in plot.also}}.items():
@@ -134,6 +127,35 @@ def write(
             f"{folder}: cannot be written ({error.strerror}): choose another folder or free space"
         ) from error
     return paths
+
+
+def _drawn(
+    plot: Plot, tables: dict[str, Table], origin: Origin, recorded: tuple[dict, ...]
+) -> Figure:
+    """One figure of tables; raises NothingToDraw."""
+    given = Given(
+        _headline(tables[plot.table].frame),
+        origin.options,
+        recorded,
+        {name: _headline(tables[name].frame) for name in plot.also},
+    )
+    if given.frame.empty:
+        raise NothingToDraw("has a table without rows")
+    return plot.draw(given)
+
+
+def drawn_svg(
+    plot: Plot, tables: dict[str, Table], origin: Origin, recorded: tuple[dict, ...]
+) -> bytes:
+    """The same figure as SVG, its letters as text; raises NothingToDraw."""
+    import matplotlib
+
+    with styled(), matplotlib.rc_context({"svg.fonttype": "none", "svg.hashsalt": "rc_hpc"}):
+        svg = _saved(_drawn(plot, tables, origin, recorded), "svg", tables[plot.table].caption)
+    # Names of clip paths come from addresses in memory: numbered, equal work gives equal files.
+    names = dict.fromkeys(re.findall(rb'<clipPath id="([^"]+)"', svg))
+    numbers = {name: b"clip%d" % number for number, name in enumerate(names)}
+    return re.sub(rb'(?<=id=")[^"]+|(?<=url\(#)[^)]+', lambda m: numbers.get(m[0], m[0]), svg)
 
 
 def draw(
@@ -182,6 +204,7 @@ def _saved(made: Figure, ending: str, caption: str) -> bytes:
     metadata = {
         "pdf": {"Title": caption, "CreationDate": None, "Creator": None, "Producer": None},
         "png": {"Description": caption, "Software": None},
+        "svg": {"Title": caption, "Date": None, "Creator": None},
     }
     sink = io.BytesIO()
     made.savefig(sink, format=ending, metadata=metadata[ending])

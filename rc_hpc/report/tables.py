@@ -65,7 +65,7 @@ def render(table: Table, style: str, width: int | None = None) -> str:
         return csv_of(table.frame).rstrip("\n")
     from tabulate import tabulate
 
-    cells, numeric = _cells(table.frame)
+    cells, numeric = cells_of(table.frame)
     if style == "markdown":
         cells = {
             _plain(title): [_plain(text) for text in column] for title, column in cells.items()
@@ -189,7 +189,7 @@ def _parquet(table: Table, metadata: dict) -> bytes:
     return sink.getvalue()
 
 
-def _cells(frame: pd.DataFrame) -> tuple[dict[str, list[str]], list[bool]]:
+def cells_of(frame: pd.DataFrame) -> tuple[dict[str, list[str]], list[bool]]:
     """Texts by column title, and which columns are numbers.
 
     Columns without any text are left out.

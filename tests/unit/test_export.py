@@ -65,10 +65,11 @@ def test_reconstructions_have_the_size_and_label_that_the_census_says(file, tmp_
 
 def test_phantoms_and_their_deltas(file, tmp_path):
     output = tmp_path / "phantoms.extxyz"
-    asked = ["--what", "phantoms", "--subset", "axis_b+axis_c", "--ids", "quartz.cif"]
-    assert main([str(file), *asked, "-o", str(output)]) == Exit.CLEAN
-    (frame,) = read(output, ":")
-    assert len(frame) == frame.info["n_phantoms"] > 0
+    for subset in ("axis_a+axis_b+axis_c", "axis_b+axis_c"):
+        asked = ["--what", "phantoms", "--subset", subset, "--ids", "quartz.cif", "--overwrite"]
+        assert main([str(file), *asked, "-o", str(output)]) == Exit.CLEAN
+        (frame,) = read(output, ":")
+        assert len(frame) == frame.info["n_phantoms"] > 0
     assert (frame.arrays["phantom_from_angstrom"] <= 0.01).all()
     (own,) = (positions for id_, positions, _ in cells(file) if id_ == "quartz.cif")
     near = np.linalg.norm(frame.positions[:, None] - own, axis=2).min(axis=1)

@@ -52,6 +52,7 @@ KIND = Kind(
     summary=("reference", "status"),
     details="details:details",
     show="show:show",
+    page="page:page",
     export="export:export",
     figures="figures:PLOTS",
     figure_lines={

@@ -85,6 +85,31 @@ def coincidences(
     return explained
 
 
+def points_of(structure: np.ndarray, number: np.ndarray, position: np.ndarray) -> np.ndarray:
+    """Which phantoms are one point, (n,) int: each pair of rays that meet there is a phantom's row.
+
+    Parameters
+    ----------
+    structure, number : (n,) int
+        Row of the structure, atomic number.
+    position : (n, 3) float64
+        Å; points of one species within `CENSUS_ZERO` are one, as in ``cells/n_phantoms``.
+    """
+    from scipy.sparse import coo_array
+    from scipy.sparse.csgraph import connected_components
+    from scipy.spatial import cKDTree
+
+    n = len(position)
+    if n == 0:
+        return np.empty(0, np.int64)
+    # Whole steps between structures and species keep them apart.
+    places = np.column_stack([position, structure, number]).astype(np.float64)
+    near = cKDTree(places).query_pairs(CENSUS_ZERO, output_type="ndarray")
+    graph = coo_array((np.ones(len(near), bool), (near[:, 0], near[:, 1])), shape=(n, n))
+    points: np.ndarray = connected_components(graph, directed=False)[1]
+    return points.astype(np.int64)
+
+
 def clearest(
     protocol: Protocol, positions: np.ndarray, numbers: np.ndarray, phantoms: pd.DataFrame
 ) -> Coincidence:

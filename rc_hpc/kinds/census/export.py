@@ -11,6 +11,7 @@ import numpy as np
 
 from rc_hpc.core.errors import UsageError
 from rc_hpc.geometry.protocol import Protocol
+from rc_hpc.kinds.census.coincidence import points_of
 from rc_hpc.kinds.census.options import CensusOptions
 from rc_hpc.kinds.census.schema import CENSUS
 from rc_hpc.kinds.common.atoms import packed_of
@@ -110,8 +111,13 @@ def _phantoms(
     first = np.maximum(table["gap"], residual)
     own = np.isin(table["view_a"], cameras) & np.isin(table["view_b"], cameras)
     own &= (first <= options.delta) & (table["distance"] > options.delta)
+    chosen = np.flatnonzero(own)
+    points = points_of(
+        table["structure"][chosen], table["number"][chosen], table["position"][chosen]
+    )
+    chosen = chosen[np.unique(points, return_index=True)[1]]
     between = {
-        "phantom_from_angstrom": first[own],
-        "phantom_below_angstrom": table["distance"][own],
+        "phantom_from_angstrom": first[chosen],
+        "phantom_below_angstrom": table["distance"][chosen],
     }
-    return table["position"][own], table["number"][own], between
+    return table["position"][chosen], table["number"][chosen], between

@@ -87,7 +87,9 @@ def draw_views(
             _pair(parts[rows], protocol, positions, numbers, phantoms)
         if several:
             _all_subsets(parts[-1], protocol, subsets, subset)
-        figure.suptitle(f"{len(phantoms)} phantoms (×) on {subset}", fontsize="medium")
+        figure.suptitle(
+            f"{subsets.loc[subset, 'n_phantoms']} phantoms (×) on {subset}", fontsize="medium"
+        )
     # A notebook shows figures by itself only where pyplot is in use.
     figure._repr_png_ = partial(_png, figure)
     return figure

@@ -9,7 +9,7 @@ import numpy as np
 
 from rc_hpc.core.constants import NUMERICAL_ZERO
 from rc_hpc.core.errors import Status, UsageError
-from rc_hpc.kinds.census.coincidence import coincidences
+from rc_hpc.kinds.census.coincidence import coincidences, points_of
 from rc_hpc.kinds.census.computed import Computed
 from rc_hpc.kinds.census.from_file import read_computed
 from rc_hpc.kinds.census.picture import draw_views
@@ -145,9 +145,16 @@ def _why(computed: Computed, cell: Cell, subset: str, phantoms: pd.DataFrame) ->
     """The phantoms of a subset by the atoms that cause them."""
     if not len(phantoms):
         return [f"no phantoms on {subset}"]
+    from ase.data import atomic_numbers
+
     protocol = computed.protocol
     _, positions, numbers = tile(cell.lattice, cell.positions, cell.numbers, protocol.tiling)
-    nearest_last = phantoms.sort_values("distance", ascending=False, kind="stable")
+    rows = np.arange(len(phantoms)) * 0
+    own = np.array([atomic_numbers[element] for element in phantoms["element"]])
+    points = points_of(rows, own, phantoms[["x", "y", "z"]].to_numpy(float))
+    nearest_last = phantoms.iloc[np.unique(points, return_index=True)[1]].sort_values(
+        "distance", ascending=False, kind="stable"
+    )
     lines = [f"why, on {subset}:"]
     for one in coincidences(protocol, positions, numbers, nearest_last.iloc[:_TOLD]):
         seen = [
@@ -159,6 +166,6 @@ def _why(computed: Computed, cell: Cell, subset: str, phantoms: pd.DataFrame) ->
             f"  at ({place}) Å {' and '.join(seen)}: the rays pass {_length(one.gap)} Å from each "
             f"other, and no {one.element} is there (the nearest {one.distance:.3g} Å away)"
         )
-    if len(phantoms) > _TOLD:
-        lines.append(f"  and {len(phantoms) - _TOLD} more")
+    if len(nearest_last) > _TOLD:
+        lines.append(f"  and {len(nearest_last) - _TOLD} more")
     return lines

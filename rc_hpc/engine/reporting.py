@@ -1,0 +1,85 @@
+"""Result files of any kind on one page."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import rc_hpc
+from rc_hpc.core.errors import Exit, UsageError
+from rc_hpc.core.files import disk_errors, write_whole
+from rc_hpc.core.kind import Kind
+from rc_hpc.engine.published import conditions_of
+from rc_hpc.engine.report_options import PageOptions
+from rc_hpc.engine.results import kind_of, lists_in, tables_of
+from rc_hpc.report import recorded
+from rc_hpc.report.page import Picture, Section, assemble
+from rc_hpc.report.plot import NothingToDraw, Origin, drawn_svg
+from rc_hpc.report.tables import Table
+
+#: Rows above which a list of failures is left to the structures' own list.
+_MOST_ROWS = 200
+
+
+def report(options: PageOptions, quiet: bool) -> int:
+    """Write the page; returns the exit code.
+
+    Raises
+    ------
+    UsageError
+        A file is of a kind that has no tables, or the output is there already.
+    """
+    if options.output.exists() and not options.overwrite:
+        raise UsageError(f"{options.output} is there already: choose another -o, or --overwrite")
+    sections = [_section(path, options.packed) for path in options.files]
+    title = options.title or f"rc_hpc: {', '.join(path.name for path in options.files)}"
+    page = assemble(title, sections).encode()
+    with disk_errors(options.output):
+        options.output.parent.mkdir(parents=True, exist_ok=True)
+        write_whole(options.output, page)
+    if not quiet:
+        print(f"{options.output}: {len(page) / 1e6:.2f} MB; open it in a browser")
+    return Exit.CLEAN
+
+
+def _section(path: Path, packed: Path | None) -> Section:
+    kind = kind_of(path)
+    attrs, (failures,) = lists_in(path, ["failures"])
+    counts, tables = tables_of(path) if kind.tables else (None, [])
+    pictures, left_out = _pictures(kind, path, counts, tables, attrs)
+    if len(failures.frame) <= _MOST_ROWS:
+        tables = [*tables, failures]
+    verdict = next((table.note.partition("\n")[0] for table in tables if table.note), "")
+    structures = kind.load("page")(path, packed) if kind.page else None
+    return Section(path.name, verdict, tables, pictures, _facts(attrs), structures, left_out)
+
+
+def _pictures(
+    kind: Kind, path: Path, counts: Any, tables: list[Table], attrs: dict[str, Any]
+) -> tuple[list[Picture], dict[str, str]]:
+    """Figures of a file, and why others are left out."""
+    if not kind.figures:
+        return [], {}
+    conditions = conditions_of(path, counts)
+    origin = Origin(path.name, str(attrs["content_hash"]), counts.options)
+    by_name = {table.name: table for table in tables}
+    pictures, left_out = [], {}
+    for plot in kind.load("figures"):
+        try:
+            svg = drawn_svg(plot, by_name, origin, recorded.find(plot.name, conditions))
+        except NothingToDraw as reason:
+            left_out[plot.name] = str(reason)
+            continue
+        pictures.append(Picture(plot.name, by_name[plot.table].caption, svg))
+    return pictures, left_out
+
+
+def _facts(attrs: dict[str, Any]) -> dict[str, str]:
+    """Options and provenance, for the foot of a section."""
+    with_text = ("kind", "content_hash", "input_hash", "creator_version", "file_time")
+    facts = {name: str(attrs[name]) for name in with_text if name in attrs}
+    facts["options"] = json.dumps(json.loads(attrs["options"]))
+    facts["package versions"] = str(attrs.get("package_versions", ""))
+    facts["page written by"] = f"rc_hpc {rc_hpc.__version__}"
+    return facts

@@ -1,0 +1,331 @@
+"use strict";
+const $ = (id) => document.getElementById(id);
+const make = (tag, text, className) => {
+  const element = document.createElement(tag);
+  if (text !== undefined) element.textContent = text;
+  if (className) element.className = className;
+  return element;
+};
+const SVG = "http://www.w3.org/2000/svg";
+const ROW = 40, MOST = 8e6, CANVAS_ABOVE = 500, VIEW = 190;
+const KINDS = { u1: Uint8Array, i4: Int32Array, u4: Uint32Array, f4: Float32Array };
+let data = null, shown = [], selected = -1, sorting = { key: "", down: false }, subset = 0;
+
+async function decode(element) {
+  const text = element.textContent.trim();
+  const packed = Uint8Array.fromBase64 ? Uint8Array.fromBase64(text)
+    : Uint8Array.from(atob(text), (c) => c.charCodeAt(0));
+  const stream = new Blob([packed]).stream().pipeThrough(new DecompressionStream("gzip"));
+  const buffer = await new Response(stream).arrayBuffer();
+  const length = new DataView(buffer).getUint32(0, true);
+  const head = JSON.parse(new TextDecoder().decode(new Uint8Array(buffer, 4, length)));
+  const file = { ...head.plain };
+  for (const [name, [kind, start, count]] of Object.entries(head.arrays))
+    file[name] = new KINDS[kind](buffer, 4 + length + start, count);
+  file.n = file.id.length;
+  file.lower = file.id.map((id, k) => `${id} ${file.formula[k]} ${file.system[k]}`.toLowerCase());
+  return file;
+}
+
+const at = (k, s) => k * data.subsets.length + s;
+const computed = (k) => data.status[k] === "ok";
+const right = (k, s) => data.right[at(k, s)] === 1;
+const pairPhantoms = (k) => {
+  let most = 0;
+  for (const s of data.pairs) most = Math.max(most, data.phantoms[at(k, s)]);
+  return most;
+};
+const wrongCount = (k) => {
+  let n = 0;
+  for (let s = 0; s < data.subsets.length; s++) n += data.right[at(k, s)] === 0;
+  return n;
+};
+
+const KEYS = {
+  id: (k) => data.id[k], formula: (k) => data.formula[k], atoms: (k) => data.atoms[k],
+  system: (k) => data.number[k], wrong: (k) => computed(k) ? wrongCount(k) : 1e6,
+  phantoms: (k) => computed(k) ? pairPhantoms(k) : -1,
+};
+const NUMBERS = {
+  atoms: KEYS.atoms, sg: (k) => data.number[k], phantoms: KEYS.phantoms,
+  wrong: (k) => computed(k) ? wrongCount(k) : NaN,
+};
+
+function matcher(query) {
+  const tests = query.trim().toLowerCase().split(/\s+/).filter(Boolean).map((word) => {
+    const number = word.match(/^(atoms|sg|phantoms|wrong)([<>=:]=?)(\d+(?:\.\d+)?)$/);
+    if (number) {
+      const [, name, sign, text] = number, limit = Number(text), value = NUMBERS[name];
+      return (k) => {
+        const x = value(k);
+        if (sign[0] === "<") return sign[1] ? x <= limit : x < limit;
+        if (sign[0] === ">") return sign[1] ? x >= limit : x > limit;
+        return x === limit;
+      };
+    }
+    const wrong = word.match(/^wrong:(.+)$/);
+    if (wrong) {
+      const cameras = wrong[1].split("+").sort().join("+");
+      const s = data.subsets.findIndex((name) => name.toLowerCase().split("+").sort().join("+") === cameras);
+      return (k) => s >= 0 && data.right[at(k, s)] === 0;
+    }
+    const exact = word.match(/^(status|system):(.+)$/);
+    if (exact) return (k) => data[exact[1]][k].toLowerCase() === exact[2];
+    if (word === "quarantined") return (k) => data.quarantine[k] !== "";
+    return (k) => data.lower[k].includes(word);
+  });
+  return (k) => tests.every((test) => test(k));
+}
+
+function find() {
+  const match = matcher($("search").value);
+  shown = [];
+  for (let k = 0; k < data.n; k++) if (match(k)) shown.push(k);
+  if (sorting.key) {
+    const value = KEYS[sorting.key], sign = sorting.down ? -1 : 1;
+    const of = Array.from({ length: data.n }, (_, k) => value(k));
+    shown.sort((a, b) => (of[a] < of[b] ? -sign : of[a] > of[b] ? sign : a - b));
+  }
+  $("count").textContent = `${shown.length} of ${data.n} structures`;
+  $("height").style.height = `${Math.min(shown.length * ROW, MOST)}px`;
+  $("rows").scrollTop = 0;
+  paint();
+}
+
+const stretch = () => {
+  const most = Math.min(shown.length * ROW, MOST) - $("rows").clientHeight;
+  return most > 0 ? (shown.length * ROW - $("rows").clientHeight) / most : 1;
+};
+
+function paint() {
+  const rows = $("rows"), factor = stretch();
+  const top = rows.scrollTop * factor, first = Math.max(0, Math.floor(top / ROW) - 3);
+  for (const old of rows.querySelectorAll(".row")) old.remove();
+  const many = Math.ceil(rows.clientHeight / ROW) + 6;
+  for (let place = first; place < Math.min(first + many, shown.length); place++) {
+    const k = shown[place], row = make("div", undefined, "row");
+    row.setAttribute("role", "option");
+    row.setAttribute("aria-selected", String(k === selected));
+    row.style.top = `${place * ROW - top + rows.scrollTop}px`;
+    const canvas = make("canvas");
+    canvas.width = canvas.height = 38;
+    row.append(canvas);
+    for (const [text, className] of cellsOf(k)) row.append(make("span", text, className));
+    row.addEventListener("click", () => open(k));
+    rows.append(row);
+    if (computed(k)) drawCanvas(canvas, k, 0, []);
+  }
+}
+
+function cellsOf(k) {
+  if (!computed(k)) return [[data.id[k]], [data.formula[k]], [data.atoms[k] || ""], [data.status[k], "bad wide"], [""], [""]];
+  const wrong = wrongCount(k), phantoms = pairPhantoms(k);
+  return [
+    [data.id[k]], [data.formula[k]], [data.atoms[k]], [`${data.system[k]} ${data.number[k]}`, "wide"],
+    [`${wrong}/${data.subsets.length}`, wrong ? "bad" : ""], [phantoms, phantoms ? "bad" : ""],
+  ];
+}
+
+function screen(camera, point) {
+  const rotation = data.rotations;
+  const m = camera * 9, [x, y, z] = point;
+  const along = (c) => x * rotation[m + c] + y * rotation[m + 3 + c] + z * rotation[m + 6 + c];
+  if (!data.pinhole[camera]) return [along(0), along(1), along(2), 1];
+  const c = camera * 3, moved = [x - data.centres[c], y - data.centres[c + 1], z - data.centres[c + 2]];
+  const of = (q) => moved[0] * rotation[m + q] + moved[1] * rotation[m + 3 + q] + moved[2] * rotation[m + 6 + q];
+  const depth = of(2), scale = data.focal[camera] / -depth;
+  return [of(0) * scale, of(1) * scale, depth, scale];
+}
+
+function discsOf(k, camera) {
+  const discs = [];
+  for (let a = data.atomStart[k]; a < data.atomStart[k + 1]; a++) {
+    const [u, v, depth, scale] = screen(camera, data.positions.subarray(3 * a, 3 * a + 3));
+    const z = data.numbers[a];
+    discs.push({ u, v, depth, r: data.radius[z] * scale, colour: data.colour[z], z });
+  }
+  return discs.sort((a, b) => a.depth - b.depth);
+}
+
+function marksOf(k, camera, s) {
+  const marks = [], mask = data.masks[s], drawn = new Set();
+  for (let p = data.phantomStart[k]; p < data.phantomStart[k + 1]; p++) {
+    const pair = data.pair[p];
+    if ((pair & mask) !== pair || (data.seen[p] & mask) !== mask) continue;
+    if (drawn.has(data.point[p])) continue;
+    drawn.add(data.point[p]);
+    const [u, v] = screen(camera, data.points.subarray(3 * p, 3 * p + 3));
+    marks.push({ u, v });
+  }
+  return marks;
+}
+
+function frameOf(discs, marks, size) {
+  let [a, b, c, d] = [Infinity, Infinity, -Infinity, -Infinity];
+  for (const { u, v, r = 0.3 } of [...discs, ...marks]) {
+    a = Math.min(a, u - r); b = Math.min(b, v - r); c = Math.max(c, u + r); d = Math.max(d, v + r);
+  }
+  const scale = (size - 6) / Math.max(c - a, d - b, 1e-6);
+  const x0 = (size - scale * (a + c)) / 2, y0 = (size + scale * (b + d)) / 2;
+  return { scale, x: (u) => x0 + scale * u, y: (v) => y0 - scale * v };
+}
+
+function drawCanvas(canvas, k, camera, marks) {
+  const pen = canvas.getContext("2d"), discs = discsOf(k, camera);
+  const { scale, x, y } = frameOf(discs, marks, canvas.width);
+  for (const { u, v, r, colour } of discs) {
+    pen.beginPath();
+    pen.arc(x(u), y(v), Math.max(scale * r, 0.5), 0, 7);
+    pen.fillStyle = colour;
+    pen.fill();
+    pen.lineWidth = canvas.width > 100 ? 1 : 0.5;
+    pen.stroke();
+  }
+  for (const [width, colour] of [[5, "white"], [2, "#b23c00"]])
+    for (const { u, v } of marks) {
+      pen.beginPath();
+      pen.moveTo(x(u) - 4, y(v) - 4); pen.lineTo(x(u) + 4, y(v) + 4);
+      pen.moveTo(x(u) - 4, y(v) + 4); pen.lineTo(x(u) + 4, y(v) - 4);
+      pen.lineWidth = width; pen.strokeStyle = colour; pen.stroke();
+    }
+}
+
+function drawSvg(k, camera, marks) {
+  const svg = document.createElementNS(SVG, "svg"), discs = discsOf(k, camera);
+  const { scale, x, y } = frameOf(discs, marks, VIEW);
+  const add = (tag, attributes) => {
+    const element = document.createElementNS(SVG, tag);
+    for (const [name, value] of Object.entries(attributes)) element.setAttribute(name, value);
+    svg.append(element);
+  };
+  for (const [name, value] of [["width", VIEW], ["height", VIEW], ["viewBox", `0 0 ${VIEW} ${VIEW}`]])
+    svg.setAttribute(name, value);
+  for (const { u, v, r, colour } of discs)
+    add("circle", { cx: x(u).toFixed(2), cy: y(v).toFixed(2), r: (scale * r).toFixed(2), fill: colour, stroke: "black", "stroke-width": 0.8 });
+  for (const { u, v } of marks) {
+    const [px, py] = [x(u), y(v)];
+    const d = `M${px - 4} ${py - 4}L${px + 4} ${py + 4}M${px - 4} ${py + 4}L${px + 4} ${py - 4}`;
+    add("path", { d, stroke: "white", "stroke-width": 5, fill: "none" });
+    add("path", { d, stroke: "#b23c00", "stroke-width": 2, fill: "none", class: "phantom" });
+  }
+  return svg;
+}
+
+function open(k, keep = false) {
+  selected = k;
+  if (!keep) subset = worst(k);
+  history.replaceState(null, "", `#${encodeURIComponent(data.id[k])}`);
+  const one = $("one");
+  one.replaceChildren(make("h2", `${data.id[k]}: ${data.formula[k]}`));
+  if (!computed(k)) {
+    one.append(make("p", `status: ${data.status[k]}`, "bad"), make("p", data.message[k]));
+    paint();
+    return;
+  }
+  one.append(make("p", `${data.system[k]}, space group ${data.number[k]}, ${data.atoms[k]} atoms drawn`));
+  if (data.quarantine[k]) one.append(make("p", `quarantined: ${data.quarantine[k]}`, "bad"));
+  const n = data.phantoms[at(k, subset)];
+  const verdict = right(k, subset) ? "reads the true crystal system" : "reads another crystal system";
+  const proof = data.certified[at(k, subset)] ? ", certified" : "";
+  one.append(make("p", `${data.subsets[subset]} ${verdict}${proof}; ${n} phantom${n === 1 ? "" : "s"} (×)`));
+  const views = make("div");
+  views.id = "views";
+  data.views.forEach((name, camera) => {
+    const figure = make("figure"), marks = marksOf(k, camera, subset);
+    if (!(data.masks[subset] >> camera & 1)) figure.className = "faded";
+    if (data.atoms[k] > CANVAS_ABOVE) {
+      const canvas = make("canvas");
+      canvas.width = canvas.height = VIEW;
+      drawCanvas(canvas, k, camera, marks);
+      figure.append(canvas);
+    } else figure.append(drawSvg(k, camera, marks));
+    figure.append(make("figcaption", name));
+    views.append(figure);
+  });
+  one.append(views, subsetButtons(k));
+  one.append(make("p", "Subsets of the cameras with their phantoms; red ones read another crystal system. "
+    + "Views outside the chosen subset are faded.", "caption"));
+  paint();
+}
+
+function worst(k) {
+  let most = 0;
+  for (let s = 0; s < data.subsets.length; s++)
+    if (data.phantoms[at(k, s)] > data.phantoms[at(k, most)]) most = s;
+  return most;
+}
+
+function subsetButtons(k) {
+  const box = make("div");
+  box.id = "subsets";
+  data.subsets.forEach((name, s) => {
+    const button = make("button", `${name} ${data.phantoms[at(k, s)]}`, right(k, s) ? "" : "wrong");
+    button.setAttribute("aria-pressed", String(s === subset));
+    button.addEventListener("click", () => { subset = s; open(k, true); });
+    box.append(button);
+  });
+  return box;
+}
+
+function page(name) {
+  for (const each of ["overview", "structures"]) {
+    $(each).hidden = each !== name;
+    if (each === name) $(`to-${each}`).setAttribute("aria-current", "page");
+    else $(`to-${each}`).removeAttribute("aria-current");
+  }
+  if (name === "structures" && data) paint();
+}
+
+function route() {
+  const wanted = decodeURIComponent(location.hash.slice(1));
+  if (!wanted || !data) return page("overview");
+  page("structures");
+  const k = data.id.indexOf(wanted);
+  if (k >= 0) {
+    open(k);
+    const place = shown.indexOf(k);
+    if (place >= 0) { $("rows").scrollTop = (place * ROW - 60) / stretch(); paint(); }
+  }
+}
+
+async function start() {
+  const payloads = [...document.querySelectorAll("script[data-file]")];
+  if (!payloads.length) { $("to-structures").hidden = true; return route(); }
+  const load = async (place) => {
+    data = await decode(payloads[place]);
+    data.pairs = [...data.sizes.keys()].filter((s) => data.sizes[s] === 2);
+    find();
+  };
+  payloads.forEach((each, place) => $("file").append(new Option(each.dataset.file, place)));
+  $("file").parentElement.hidden = payloads.length < 2;
+  const titles = { id: "id", formula: "formula", atoms: "atoms", system: "label", wrong: "wrong", phantoms: "phantoms" };
+  $("heads").append(make("span"));
+  for (const [key, title] of Object.entries(titles)) {
+    const button = make("button", title, key === "system" ? "wide" : "");
+    button.addEventListener("click", () => {
+      sorting = { key, down: sorting.key === key && !sorting.down };
+      for (const other of $("heads").querySelectorAll("button")) other.textContent = other.textContent.replace(/ [▲▼]$/, "");
+      button.textContent = `${title} ${sorting.down ? "▼" : "▲"}`;
+      find();
+    });
+    $("heads").append(button);
+  }
+  await load(0);
+  $("file").addEventListener("change", async (event) => { await load(Number(event.target.value)); $("one").replaceChildren(); });
+  $("search").addEventListener("input", find);
+  $("rows").addEventListener("scroll", paint);
+  $("rows").addEventListener("keydown", (event) => {
+    const step = { ArrowDown: 1, ArrowUp: -1, PageDown: 10, PageUp: -10 }[event.key];
+    if (!step || !shown.length) return;
+    event.preventDefault();
+    const place = Math.min(Math.max(shown.indexOf(selected) + step, 0), shown.length - 1);
+    open(shown[place]);
+    $("rows").scrollTop = Math.max(0, place * ROW - $("rows").clientHeight / 2) / stretch();
+    paint();
+  });
+  addEventListener("resize", () => { if (!$("structures").hidden) paint(); });
+  addEventListener("hashchange", route);
+  route();
+  document.body.dataset.ready = "yes";
+}
+start();

@@ -1,0 +1,223 @@
+"""The report page: whole in one file, and in a real browser."""
+
+import base64
+import gzip
+import hashlib
+import json
+import re
+import shutil
+from html import unescape
+
+import h5py
+import numpy as np
+import pandas as pd
+import pytest
+from ase.build import bulk
+from test_show import QUARTZ
+
+from rc_hpc.census import main as census
+from rc_hpc.core.errors import Exit
+from rc_hpc.report.__main__ import main
+from rc_hpc.report.page import Picture, Section, assemble
+from rc_hpc.report.tables import Table
+
+CHROMIUM = shutil.which("chromium")
+TYPES = {"u1": np.uint8, "i4": np.int32, "u4": np.uint32, "f4": np.float32}
+
+
+@pytest.fixture(scope="module")
+def file(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("page")
+    QUARTZ.write(folder / "quartz.cif")
+    bulk("NaCl", "rocksalt", a=5.64).write(folder / "salt.cif")
+    bulk("Cu", "fcc", a=3.6).write(folder / "<b>copper&.cif")
+    (folder / "broken.cif").write_text("data_x\n")
+    output = folder / "mine.h5"
+    assert census([f"{folder}/*.cif", "-o", str(output), "-q"]) == Exit.FAILURES
+    return output
+
+
+@pytest.fixture(scope="module")
+def page(file, tmp_path_factory):
+    output = tmp_path_factory.mktemp("html") / "report.html"
+    assert main([str(file), str(file.with_name("mine.packed.h5")), "-o", str(output)]) == Exit.CLEAN
+    return output
+
+
+def columns(file):
+    with h5py.File(file, locking=False) as h5:
+        ids = list(h5["structures/id"].asstr())
+        names = list(h5["subsets/name"].asstr())
+        phantoms, right = h5["cells/n_phantoms"][()], h5["cells/correct_crystal_system"][()]
+    return ids, names, phantoms, right
+
+
+def payload(page):
+    (text,) = re.findall(r'<script type="text/plain" data-file="[^"]*">([^<]*)</script>', page)
+    raw = gzip.decompress(base64.b64decode(text))
+    length = int.from_bytes(raw[:4], "little")
+    head = json.loads(raw[4 : 4 + length])
+    arrays = {
+        name: np.frombuffer(raw, TYPES[kind], count, 4 + length + start)
+        for name, (kind, start, count) in head["arrays"].items()
+    }
+    return head["plain"], arrays
+
+
+def test_structures_of_the_page_are_those_of_the_file(file, page):
+    ids, names, phantoms, right = columns(file)
+    plain, arrays = payload(page.read_text())
+    assert plain["id"] == ids and plain["subsets"] == names
+    np.testing.assert_array_equal(arrays["phantoms"].reshape(phantoms.shape), phantoms)
+    done = np.array(plain["status"]) == "ok"
+    np.testing.assert_array_equal(arrays["right"].reshape(right.shape)[done] == 1, right[done])
+    start, masks = arrays["phantomStart"], plain["masks"]
+    assert phantoms.max() > 0
+    for row, k in np.ndindex(phantoms.shape):
+        its = slice(start[row], start[row + 1])
+        inside = (arrays["pair"][its] & masks[k]) == arrays["pair"][its]
+        drawn = inside & ((arrays["seen"][its] & masks[k]) == masks[k])
+        assert len(np.unique(arrays["point"][its][drawn])) == max(phantoms[row, k], 0)
+
+
+def test_it_loads_nothing_and_lets_nothing_else_run(page):
+    text = page.read_text()
+    assert not re.findall(r'(?:src|href)="(?!data:|#)[^"]*"', text)
+    (style,) = re.findall(r"<style>(.*?)</style>", text, re.DOTALL)
+    (script,) = re.findall(r"<script>(.*?)</script>", text, re.DOTALL)
+    for told, content in (("style", style), ("script", script)):
+        digest = base64.b64encode(hashlib.sha256(content.encode()).digest()).decode()
+        assert f"{told}-src 'sha256-{digest}'" in text
+    assert "default-src 'none'" in text
+
+
+def test_texts_of_others_are_no_markup():
+    evil = "<script>alert(1)</script>@STYLE@ & \"'"
+    table = Table("t", evil, pd.DataFrame({evil: [evil]}), evil)
+    picture = Picture(evil, evil, b"<svg/>")
+    text = assemble(evil, [Section(evil, evil, [table], [picture], {evil: evil})])
+    assert "<script>alert" not in text and text.count("<script>") == 1
+    assert unescape(text).count("alert(1)") >= 8 and "@STYLE@" in text
+
+
+def test_the_same_results_give_the_same_page(file, page, tmp_path):
+    again = tmp_path / "report.html"
+    asked = [str(file), str(file.with_name("mine.packed.h5")), "-o", str(again)]
+    assert main(asked) == Exit.CLEAN
+    assert again.read_bytes() == page.read_bytes()
+    assert main(asked) == Exit.USAGE  # it is there already
+
+
+def test_without_its_atoms_it_says_which_file_is_missing(file, tmp_path, capsys):
+    (tmp_path / "moved.h5").write_bytes(file.read_bytes())
+    assert main([str(tmp_path / "moved.h5"), "-o", str(tmp_path / "r.html")]) == Exit.USAGE
+    assert "--packed" in capsys.readouterr().err
+
+
+@pytest.fixture(scope="module")
+def browser():
+    playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
+    if not CHROMIUM:
+        pytest.skip("no chromium (Debian's package) on this machine")
+    with playwright.sync_playwright() as started:
+        opened = started.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+        yield opened
+        opened.close()
+
+
+@pytest.fixture
+def tab(browser, page):
+    tab = browser.new_page(viewport={"width": 1300, "height": 900})
+    problems = []
+    tab.on("pageerror", lambda error: problems.append(str(error)))
+    tab.on("console", lambda told: told.type == "error" and problems.append(told.text))
+    own = ("file:", "data:", "blob:")
+    tab.on("request", lambda asked: asked.url.startswith(own) or problems.append(asked.url))
+    tab.goto(page.as_uri())
+    tab.wait_for_selector("body[data-ready=yes]")
+    yield tab
+    assert not problems
+    tab.close()
+
+
+@pytest.mark.long
+class TestInABrowser:
+    def rows(self, tab):
+        return [row.inner_text().split("\n") for row in tab.query_selector_all(".row")]
+
+    def test_list_search_and_sort(self, tab, file):
+        ids, names, phantoms, _ = columns(file)
+        tab.click("#to-structures")
+        assert sorted(row[0] for row in self.rows(tab)) == sorted(ids)
+        assert "4 of 4 structures" in tab.inner_text("#count")
+        for query, wanted in (
+            ("copper", ["<b>copper&.cif"]),
+            ("atoms<9 status:ok", ["<b>copper&.cif", "salt.cif"]),
+            ("phantoms>0 sio2", ["quartz.cif"]),
+            ("wrong:axis_c+axis_b", ["quartz.cif"]),
+            ("status:empty", ["broken.cif"]),
+            ("sg:225", ["<b>copper&.cif", "salt.cif"]),
+            ("nothing", []),
+        ):
+            tab.fill("#search", query)
+            assert sorted(row[0] for row in self.rows(tab)) == wanted, query
+        tab.fill("#search", "")
+        tab.click("#heads button:has-text('phantoms')")
+        tab.click("#heads button:has-text('phantoms')")
+        pairs = [k for k, name in enumerate(names) if name.count("+") == 1]
+        most = phantoms[:, pairs].max(axis=1).argmax()
+        assert self.rows(tab)[0][0] == ids[most]
+
+    def test_a_structure_with_its_phantoms_in_every_pair(self, tab, file):
+        ids, names, phantoms, right = columns(file)
+        row = ids.index("quartz.cif")
+        tab.click("#to-structures")
+        tab.click(".row:has-text('quartz.cif')")
+        for place, name in enumerate(names):
+            tab.click(f"#subsets button:nth-child({place + 1})")
+            words = tab.inner_text("#one")
+            assert f"{name} reads {'the true' if right[row, place] else 'another'}" in words
+            for view in tab.query_selector_all("#views svg"):
+                assert len(view.query_selector_all("path.phantom")) == phantoms[row, place]
+            faded = len(tab.query_selector_all("#views .faded"))
+            assert faded == 5 - name.count("+") - 1
+
+    def test_a_refused_one_and_the_keyboard(self, tab):
+        tab.click("#to-structures")
+        tab.focus("#rows")
+        seen = []
+        for _ in range(4):
+            tab.keyboard.press("ArrowDown")
+            seen.append(tab.inner_text("#one h2").split(": ")[0])
+        assert len(set(seen)) == 4
+        tab.click(".row:has-text('broken.cif')")
+        assert "status: empty" in tab.inner_text("#one")
+
+    def test_a_link_opens_a_structure(self, browser, page):
+        tab = browser.new_page()
+        tab.goto(f"{page.as_uri()}#{'%3Cb%3Ecopper%26.cif'}")
+        tab.wait_for_selector("body[data-ready=yes]")
+        assert tab.inner_text("#one h2").startswith("<b>copper&.cif")
+        tab.close()
+
+    def test_narrow_and_printed(self, tab):
+        tab.set_viewport_size({"width": 420, "height": 800})
+        tab.click("#to-structures")
+        tab.click(".row:has-text('salt.cif')")
+        wide = tab.evaluate("document.documentElement.scrollWidth")
+        assert wide <= 420
+        tab.emulate_media(media="print")
+        assert not tab.is_visible("#list") and tab.is_visible("#one h2")
+
+    def test_numbers_are_those_of_the_tables(self, tab, file, capsys):
+        from rc_hpc.tables import main as tables
+
+        assert tables([str(file), "--table", "reference", "--format", "csv"]) == Exit.CLEAN
+        frame = pd.read_csv(pd.io.common.StringIO(capsys.readouterr().out))
+        cells = tab.eval_on_selector_all(
+            "h3:has-text('reference') + .table tbody tr", "rows => rows.map(r => r.innerText)"
+        )
+        assert len(cells) == len(frame)
+        for told, (_, row) in zip(cells, frame.iterrows(), strict=True):
+            if not np.isnan(row["count"]):
+                assert f"{row['count']:.0f}/{row['n']:.0f}" in told
