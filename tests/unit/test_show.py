@@ -1,6 +1,8 @@
 """One structure in words and as a picture."""
 
 import json
+import re
+from pathlib import Path
 
 import h5py
 import numpy as np
@@ -119,3 +121,11 @@ def test_names_of_pictures_stay_in_their_folder(tmp_path, capsys):
 def test_other_kinds_say_what_can_be_shown(file, capsys):
     assert main([str(file.with_name("mine.packed.h5")), "salt.cif"]) == Exit.USAGE
     assert "only of census files" in capsys.readouterr().err
+
+
+def test_pictures_of_the_readme_are_there():
+    readme = Path(__file__).parents[2] / "README.md"
+    linked = re.findall(r"!\[[^]]*\]\(([^)]+)\)", readme.read_text(encoding="utf-8"))
+    assert 1 <= len(linked) <= 4
+    sizes = [(readme.parent / path).stat().st_size for path in linked]
+    assert sum(sizes) < 300_000

@@ -161,7 +161,7 @@ def _why(computed: Computed, cell: Cell, subset: str, phantoms: pd.DataFrame) ->
             f"{protocol.views[camera]} sees {one.element} {atoms[0] + 1}"
             for camera, atoms in zip(one.cameras, one.atoms, strict=True)
         ]
-        place = ", ".join(f"{x:.3f}" for x in one.position)
+        place = ", ".join(f"{x:.3f}" for x in np.round(one.position, 3) + 0.0)
         lines.append(
             f"  at ({place}) Å {' and '.join(seen)}: the rays pass {_length(one.gap)} Å from each "
             f"other, and no {one.element} is there (the nearest {one.distance:.3g} Å away)"
