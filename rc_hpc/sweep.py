@@ -14,6 +14,7 @@ EXAMPLES = """\
   python -m rc_hpc.sweep occlusion packed.h5        R1 where discs hide the centres of others
   python -m rc_hpc.sweep design packed.h5           better cameras, judged on structures that the
                                                     search did not see
+  python -m rc_hpc.sweep unique packed.h5           could another crystal have the same pictures?
   python -m rc_hpc.sweep frontier --help            the options of a sweep
   python -m rc_hpc.sweep frontier --resume          go on where a stopped or killed run was
   python -m rc_hpc.sweep status frontier.h5         how far it is (also: merge, validate)

@@ -63,6 +63,39 @@ class LabelStatus(IntEnum):
     not_done = 3
 
 
+class Known(IntEnum):
+    """What a reader of pictures knows, or holds for likely, beside them; loose ones first."""
+
+    any = 0
+    counts = 1
+    physical = 2
+    fewest = 3
+
+
+class Uniqueness(IntEnum):
+    """Whether other crystals have the same pictures as one."""
+
+    not_done = 0
+    unique = 1
+    determined = 2
+    undetermined = 3
+    unknown = 4
+    inadmissible = 5
+
+
+class Undecided(IntEnum):
+    """Why it is not known whether a crystal system is determined."""
+
+    none = 0
+    limit = 1
+    conflicts = 2
+    seconds = 3
+    operations = 4
+    sites = 5
+    translations = 6
+    places = 7
+
+
 class ProfileKind(IntEnum):
     """Which phantoms an interval of the delta profile is about."""
 

@@ -20,6 +20,7 @@ FOLDERS = (
     "occlusion",
     "design",
     "noise",
+    "unique",
     "renders",
     "scenes",
     "pictures",

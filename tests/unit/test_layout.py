@@ -29,7 +29,10 @@ KIND_FLOORS = (
     ("common",),
     ("packed",),
     ("noise", "scenes"),
-    ("census", "frontier", "occlusion", "design", "renders", "determined", "pictures"),
+    (
+        *("census", "frontier", "occlusion", "design", "unique", "renders"),
+        *("determined", "pictures"),
+    ),
     ("registry",),
 )
 #: Modules in which dotted names for `resolve` stand, beside commands and declarations of kinds;
@@ -60,6 +63,7 @@ HEAVY = {
     "PIL",
     "pyarrow",
     "pymatgen",
+    "pysat",
     "safetensors",
     "scipy",
     "sklearn",

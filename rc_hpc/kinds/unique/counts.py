@@ -1,0 +1,108 @@
+"""A uniqueness file as counts, read in one pass with bounded memory."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from rc_hpc.core.errors import Status
+from rc_hpc.core.vocabulary import Known
+from rc_hpc.kinds.common.counting import BLOCK_BYTES, STATIC, Counts, RowFile, subsets_of
+from rc_hpc.kinds.common.subsets import Subsets
+from rc_hpc.kinds.unique.frames import Pair, UniqueTally, tally_unique
+from rc_hpc.store import layout
+
+_CELLS = ("n_places", "n_phantoms", "n_redundant", "trivial", "maximal_system", "random_system")
+_POLICIES = ("status", "reason", "system", "best_system")
+
+
+@dataclass(frozen=True)
+class UniqueCounts(Counts):
+    """What a uniqueness file says in sum.
+
+    Attributes
+    ----------
+    subsets
+    policies : tuple of str
+    kept, quarantined
+        Tallies of the computed structures (status ok) without and with quarantine bits.
+    pair
+        The smallest structure with a witness, and that; None where there is none.
+    """
+
+    subsets: Subsets
+    policies: tuple[str, ...]
+    kept: UniqueTally
+    quarantined: UniqueTally
+    pair: Pair | None
+
+
+def count_unique(path: str | Path, block_bytes: int = BLOCK_BYTES) -> UniqueCounts:
+    """Count a uniqueness file.
+
+    Raises
+    ------
+    RcError
+        Not a uniqueness file of ours, or one without results for rows that should have them.
+    """
+    columns = {name: f"cells/{name}" for name in _CELLS}
+    columns |= {name: f"policies/{name}" for name in _POLICIES}
+    columns |= {
+        f"true_{which}": f"structures/crystal_system{which}" for which in ("", "_conventional")
+    }
+    static = (*STATIC, "axes/policy")
+    with RowFile(path, "unique", columns, "status", "subset", static, "status") as file:
+        which = "" if file.options["truth"] == "stored" else "_conventional"
+        subsets = subsets_of(file.static)
+        kept, quarantined = file.tallied(
+            lambda rows: tally_unique(rows, rows[f"true_{which}"]), block_bytes
+        )
+        policies = tuple(file.static["axes/policy"])
+        pair = _smallest_pair(file, policies, subsets)
+        return UniqueCounts(
+            file.options, file.attrs, file.status, subsets, policies, kept, quarantined, pair
+        )
+
+
+def _smallest_pair(file: RowFile, policies: tuple[str, ...], subsets: Subsets) -> Pair | None:
+    """The pair with the fewest atoms, then places; under the tightest policy that has one."""
+    owner = layout.read_rows(file.dataset("places/structure"))
+    if not len(owner):
+        return None
+    subset = layout.read_rows(file.dataset("places/subset"))
+    witness = layout.read_rows(file.dataset("places/witness"))
+    n_atoms = layout.read_rows(file.dataset("structures/n_atoms"))
+    status = layout.read_rows(file.dataset("structures/status"))
+    cells, cell = np.unique(np.stack([owner, subset]), axis=1, return_inverse=True)
+    # Fewest first knows other things than the rest: it is taken where there is nothing else.
+    for name in sorted(policies, key=lambda name: (name == Known.fewest.name, -Known[name])):
+        bit = 1 << policies.index(name)
+        having = np.unique(cell[(witness & bit) > 0])
+        having = having[status[cells[0, having]] == Status.ok]
+        if not len(having):
+            continue
+        size = np.bincount(cell)
+        views = subsets.sizes[cells[1, having]]
+        order = np.lexsort((size[having], n_atoms[cells[0, having]], views))
+        chosen = having[order[0]]
+        own = np.flatnonzero(cell == chosen)
+        row, k = (int(place) for place in cells[:, chosen])
+        part = slice(int(own[0]), int(own[-1]) + 1)
+        read = {
+            what: layout.read_rows(file.dataset(f"places/{what}"), part)[own - own[0]]
+            for what in ("number", "position", "atom")
+        }
+        return Pair(
+            str(layout.read_rows(file.dataset("structures/id"), row)),
+            name,
+            subsets.names[k],
+            layout.read_rows(file.dataset("structures/lattice"), row)
+            * np.array(file.options["protocol"]["tiling"])[:, None],
+            read["number"],
+            read["position"],
+            read["atom"],
+            (witness[own] & bit) > 0,
+        )
+    return None

@@ -1,0 +1,183 @@
+"""One packed structure: every view subset under every policy."""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from rc_hpc.core.constants import CENSUS_ZERO
+from rc_hpc.core.vocabulary import System, Undecided, Uniqueness
+from rc_hpc.geometry.protocol import Protocol
+from rc_hpc.kinds.common.given import Compute, Given
+from rc_hpc.kinds.common.options import protocol_of
+from rc_hpc.kinds.unique.options import UniqueOptions
+from rc_hpc.oracle.cell import PackedCell, drawn
+from rc_hpc.oracle.explanations import Puzzle, puzzle_of
+from rc_hpc.oracle.geometry import GeometricOracle
+from rc_hpc.oracle.labels import SpaceGroupLabel
+from rc_hpc.oracle.levels import Draws
+from rc_hpc.oracle.symmetries import Rotations, rotations_of
+from rc_hpc.oracle.uniqueness import Budget, Cell
+from rc_hpc.symmetry.recorder import NULL_RECORDER, Recorder
+
+
+class UniqueOracle:
+    """Decides whether other crystals have the pictures of a structure.
+
+    Parameters
+    ----------
+    protocol
+        Orthographic cameras, and tiling.
+    options
+    recorder
+        Notes the structure in flight during native calls.
+    """
+
+    def __init__(
+        self, protocol: Protocol, options: UniqueOptions, recorder: Recorder = NULL_RECORDER
+    ):
+        self.options, self.tiling, self.recorder = options, protocol.tiling, recorder
+        self.geometry = GeometricOracle(
+            protocol, options.subsets, max_candidates=options.max_candidates
+        )
+        pack = options.pack
+        self.labeller = SpaceGroupLabel(pack.tau, pack.angle_tolerance, recorder, packed=True)
+        self.budget = Budget(options.limit, options.conflicts)
+        self.exact = options.delta <= CENSUS_ZERO
+
+    def run(self, cell: PackedCell) -> tuple[dict[str, Any], dict[str, Any]]:
+        """Decide one structure.
+
+        Returns
+        -------
+        fields : dict
+            Values of the `cells/` and `policies/` columns by path.
+        children : dict
+            Columns of the `places` table without `structure`.
+
+        Raises
+        ------
+        StructureError
+            Too many candidates.
+        """
+        options, zero = self.options, self.options.delta
+        lattice, positions, numbers, _ = drawn(cell, self.tiling)
+        self.recorder.about(cell.id)
+        images, truth = self.geometry.project(positions, numbers)
+        found = self.geometry.compare(
+            self.geometry.enumerate(images, zero, zero, tie=min(zero, CENSUS_ZERO)), truth
+        )
+        covered = self.geometry.cover(found, zero)
+        known = self.labeller.known(cell) if self.tiling == (1, 1, 1) else 0
+        own = self._system(known or self.labeller.label(lattice, numbers, positions)[0])
+        n_subsets, n_policies = len(options.subsets), len(options.policies)
+        fields: dict[str, np.ndarray] = {
+            "n_places": covered.n_forced + covered.n_redundant,
+            "n_phantoms": self.geometry.certify(found, zero).n_phantoms,
+            "n_redundant": covered.n_redundant,
+            "log10_explanations": covered.log10_explanations,
+            "log10_explanations_counts": np.where(covered.log10_explanations == 0, 0.0, np.nan),
+            "trivial": (covered.n_redundant == 0) & self.exact,
+            "maximal_system": np.full(n_subsets, own),
+            "random_system": np.full(n_subsets, own),
+        }
+        fields["n_places"][covered.n_forced < 0] = -1
+        per_policy = {
+            "status": np.full((n_policies, n_subsets), Uniqueness.unique),
+            "reason": np.full((n_policies, n_subsets), Undecided.none),
+            "n_seen": np.ones((n_policies, n_subsets), np.int64),
+            "system_mask": np.full((n_policies, n_subsets), 1 << own),
+            "system": np.full((n_policies, n_subsets), own),
+            "best_system": np.full((n_policies, n_subsets), own),
+        }
+        places: list[dict[str, np.ndarray]] = []
+        rotations: list[Rotations] = []
+
+        def of_lattice() -> Rotations:
+            if not rotations:
+                rotations.append(rotations_of(lattice, angle=options.pack.angle_tolerance))
+            return rotations[0]
+
+        for k in range(n_subsets):
+            if covered.n_forced[k] < 0:
+                for column in per_policy.values():
+                    column[:, k] = 0
+                per_policy["status"][:, k] = Uniqueness.unknown
+                per_policy["reason"][:, k] = Undecided.places
+                fields["maximal_system"][k] = fields["random_system"][k] = System.none
+                continue
+            if fields["trivial"][k]:
+                continue
+            puzzle = puzzle_of(self.geometry, found, k, zero, lattice)
+            if puzzle.alone and not (puzzle.atom < 0).any():
+                fields["trivial"][k] = True
+                continue
+            rng = np.random.default_rng((options.draw_seed, zlib.crc32(cell.id.encode()), k))
+            one = Cell(puzzle, of_lattice, self._labels(puzzle), own, self.budget, rng)
+            decisions = one.decide(options.known)
+            fields["maximal_system"][k] = one.system_of(np.ones(puzzle.size, bool))
+            fields["random_system"][k] = one.random()
+            if self.exact and one.levels is not None:
+                draws = Draws(one.levels, puzzle.counts)
+                fields["log10_explanations_counts"][k] = draws.log10
+            witness = np.zeros(puzzle.size, np.uint8)
+            for p, policy in enumerate(options.known):
+                decision = decisions[policy]
+                settled = decision.status in (Uniqueness.unique, Uniqueness.determined)
+                for name, value in (
+                    ("status", decision.status),
+                    ("reason", decision.reason),
+                    ("n_seen", decision.seen),
+                    ("system_mask", decision.systems),
+                    ("system", decision.reference if settled else System.none),
+                    ("best_system", decision.best),
+                ):
+                    per_policy[name][p, k] = value
+                if decision.witness is not None:
+                    witness[decision.witness] |= 1 << p
+            if witness.any():
+                places.append(
+                    {
+                        "subset": np.full(puzzle.size, k),
+                        "number": puzzle.numbers,
+                        "position": puzzle.positions,
+                        "atom": puzzle.truth,
+                        "witness": witness,
+                    }
+                )
+        columns = {f"cells/{name}": values for name, values in fields.items()}
+        columns |= {f"policies/{name}": values for name, values in per_policy.items()}
+        return columns, {"places": _joined(places)}
+
+    def _system(self, label: int) -> System:
+        return System(int(self.labeller.codes(label)[0]))
+
+    def _labels(self, puzzle: Puzzle) -> Callable[[np.ndarray], System]:
+        """What names a choice of places."""
+
+        def label(chosen: np.ndarray) -> System:
+            numbers, positions = puzzle.numbers[chosen], puzzle.positions[chosen]
+            return self._system(self.labeller.label(puzzle.lattice, numbers, positions)[0])
+
+        return label
+
+
+def _joined(places: list[dict[str, np.ndarray]]) -> dict[str, np.ndarray]:
+    empty = {
+        "subset": np.empty(0, np.int64),
+        "number": np.empty(0, np.int64),
+        "position": np.empty((0, 3)),
+        "atom": np.empty(0, bool),
+        "witness": np.empty(0, np.uint8),
+    }
+    return {
+        name: np.concatenate([none, *(p[name] for p in places)]) for name, none in empty.items()
+    }
+
+
+def oracle(options: UniqueOptions, given: Given) -> Compute:
+    """What computes one structure."""
+    return UniqueOracle(protocol_of(options.protocol), options, given.recorder).run

@@ -1,0 +1,330 @@
+"""Questions to a solver: is there an explanation with, or without, some symmetry?
+
+Minicard answers them (python-sat): clauses, and bounds on numbers of places, which it counts
+itself. Every call has a budget of conflicts, so that none goes on for ever.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+import numpy as np
+
+from rc_hpc.core.errors import UsageError
+from rc_hpc.oracle.explanations import Puzzle
+from rc_hpc.oracle.levels import levels_of
+from rc_hpc.oracle.symmetries import Operations, Symmetries
+
+#: Solver of python-sat.
+SOLVER = "minicard"
+#: Status of `scipy.optimize.milp`.
+INFEASIBLE = 2
+MISSING = (
+    "python-sat is not installed, which decides whether other crystals have the same pictures: "
+    "pip install 'rc_hpc[unique]'"
+)
+
+
+class OutOfBudget(Exception):
+    """The solver has not answered within its budget."""
+
+
+def check_solver() -> None:
+    """See that the solver is there.
+
+    Raises
+    ------
+    UsageError
+    """
+    _solver_class()
+
+
+def _solver_class():
+    try:
+        from pysat.solvers import Solver
+    except ImportError as error:
+        raise UsageError(MISSING) from error
+    return Solver
+
+
+class Questions:
+    """Questions after explanations of one puzzle, under one set of conditions.
+
+    Parameters
+    ----------
+    puzzle
+    symmetries
+        Of the same puzzle.
+    counts
+        Places by atomic number; None for any.
+    physical
+        Within the cell and separated only.
+    conflicts
+        Budget of one call.
+    rng
+        Makes the answers differ.
+    """
+
+    def __init__(
+        self,
+        puzzle: Puzzle,
+        symmetries: Symmetries,
+        counts: dict[int, int] | None,
+        physical: bool,
+        conflicts: int,
+        rng: np.random.Generator,
+    ):
+        self.puzzle, self.symmetries = puzzle, symmetries
+        self.conflicts, self.rng = conflicts, rng
+        self.solver = _solver_class()(name=SOLVER)
+        self._top = puzzle.size
+        self._differences: dict[tuple[int, int], int] = {}
+        self._asked: dict[tuple[str, int, int], int | None] = {}
+        for row in puzzle.points:
+            self._add(np.flatnonzero(row) + 1)
+        pairs = [puzzle.clashes, puzzle.crowded] if physical else [puzzle.clashes]
+        for pair in np.concatenate(pairs):
+            self._add(-(pair + 1))
+        if physical:
+            for place in np.flatnonzero(puzzle.outside):
+                self._add([-int(place) - 1])
+        for kind, n in (counts or {}).items():
+            own = np.flatnonzero(puzzle.numbers == kind) + 1
+            self.solver.add_atmost(own.tolist(), n)
+            self.solver.add_atmost((-own).tolist(), len(own) - n)
+            for places, most in implied_bounds(puzzle, kind, n):
+                self.solver.add_atmost((places + 1).tolist(), most)
+        self.site = [self._any_of(own + 1) for own in symmetries.members]
+
+    def close(self) -> None:
+        """Free the solver."""
+        self.solver.delete()
+
+    # ------------------------------------------------------------------ asking
+
+    def ask(self, *conditions: int) -> np.ndarray | None:
+        """An explanation under conditions, (C,) bool; None where there is none.
+
+        Raises
+        ------
+        OutOfBudget
+        """
+        signs = np.where(self.rng.random(self.puzzle.size) < 0.5, 1, -1)
+        self.solver.set_phases((signs * np.arange(1, self.puzzle.size + 1)).tolist())
+        self.solver.conf_budget(self.conflicts)
+        answer = self.solver.solve_limited(assumptions=list(conditions))
+        if answer is None:
+            raise OutOfBudget
+        if not answer:
+            return None
+        return np.array(self.solver.get_model()[: self.puzzle.size]) > 0
+
+    def not_this(self, condition: int, chosen: np.ndarray) -> None:
+        """Under the condition an answer is not this one again."""
+        places = np.arange(1, self.puzzle.size + 1)
+        self._add([-condition, *np.where(chosen, -places, places)])
+
+    # ------------------------------------------------------------------ conditions
+
+    def another(self) -> int:
+        """Condition: a phantom is chosen, or an atom is missing."""
+        condition = self._new()
+        atom = self.puzzle.atom
+        clause = [-condition, *(np.flatnonzero(atom < 0) + 1)]
+        for number in np.unique(atom[atom >= 0]):
+            own = np.flatnonzero(atom == number) + 1
+            clause.append(-own[0] if len(own) == 1 else -self._any_of(own))
+        self._add(clause)
+        return condition
+
+    def other_than(self, chosen: np.ndarray) -> int:
+        """Condition: not these places."""
+        condition = self.condition()
+        self.not_this(condition, chosen)
+        return condition
+
+    def condition(self) -> int:
+        """A condition that asks for nothing yet."""
+        return self._new()
+
+    def lacks(self, order: int, axes: int) -> int | None:
+        """Condition: rotations of this order about fewer than so many axes, as far as is sure.
+
+        None where no explanation can meet it.
+        """
+        key = ("lacks", order, axes)
+        if key not in self._asked:
+            condition = self._new()
+            operations = self.symmetries.operations(order, sure=True)
+            broken = {axis: self._new() for axis in np.unique(operations.axis).tolist()}
+            for image, axis in zip(operations.image, operations.axis.tolist(), strict=True):
+                self._add([-broken[axis], *self._moved(image)])
+            names = list(broken.values())
+            if axes == 1:
+                for one in names:
+                    self._add([-condition, one])
+            else:
+                for k, one in enumerate(names):
+                    for other in names[:k]:
+                        self._add([-condition, one, other])
+            self._asked[key] = condition
+        return self._asked[key]
+
+    def has(self, order: int, axes: int) -> int | None:
+        """Condition: rotations of this order about so many axes, as far as a label may find them.
+
+        None where no explanation can have them.
+        """
+        key = ("has", order, axes)
+        if key not in self._asked:
+            operations = self.symmetries.operations(order, sure=False)
+            self._asked[key] = None
+            if len(np.unique(operations.axis)) >= axes:
+                self._asked[key] = self._has(operations, axes)
+        return self._asked[key]
+
+    def _has(self, operations: Operations, axes: int) -> int:
+        condition = self._new()
+        by_axis: dict[int, list[int]] = {}
+        for image, alive, axis in zip(*operations, strict=True):
+            there = self._new()
+            by_axis.setdefault(int(axis), []).append(there)
+            for s, t in enumerate(image.tolist()):
+                if not alive[s]:
+                    self._add([-there, -self.site[s]])
+                elif t != s:
+                    self._add([-there, -self.site[s], self.site[t]])
+        about = []
+        for names in by_axis.values():
+            about.append(self._new())
+            self._add([-about[-1], *names])
+        for k in range(len(about) if axes > 1 else 1):
+            others = about[:k] + about[k + 1 :] if axes > 1 else about
+            self._add([-condition, *others])
+        return condition
+
+    # ------------------------------------------------------------------ clauses
+
+    def _moved(self, image: np.ndarray) -> list[int]:
+        """Literals of which one holds where a choice of sites lacks an operation."""
+        literals = []
+        for s, t in enumerate(image.tolist()):
+            if t < 0:
+                literals.append(self.site[s])
+            elif t != s:
+                if (s, t) not in self._differences:
+                    differs = self._differences[s, t] = self._new()
+                    self._add([-differs, self.site[s]])
+                    self._add([-differs, -self.site[t]])
+                literals.append(self._differences[s, t])
+        return literals
+
+    def _any_of(self, places: np.ndarray) -> int:
+        """Variable that holds where one of these does."""
+        if len(places) == 1:
+            return int(places[0])
+        name = self._new()
+        self._add([-name, *places])
+        for place in places:
+            self._add([-place, name])
+        return name
+
+    def _new(self) -> int:
+        self._top += 1
+        return self._top
+
+    def _add(self, clause: Iterable[int]) -> None:
+        self.solver.add_clause([int(literal) for literal in clause])
+
+
+def implied_bounds(puzzle: Puzzle, kind: int, n: int) -> Iterator[tuple[np.ndarray, int]]:
+    """Places of which an explanation with `n` of a species has no more than so many.
+
+    Each point of a view has a place, so that none has more than is left by the others; of two
+    views each level has max(p, q) at least. A solver that had to find this out, by counting
+    pigeons in holes, would not come to an end.
+    """
+    own = puzzle.numbers == kind
+    for view in np.unique(puzzle.view):
+        rows = puzzle.points[puzzle.view == view][:, own]
+        rows = rows[rows.any(axis=1)]
+        if (rows.sum(axis=0) == 1).all():
+            yield from _bounded(rows, np.flatnonzero(own), n)
+    levels = [level for level in levels_of(puzzle) or () if level.number == kind]
+    slack = n - sum(max(level.places.shape) for level in levels)
+    for level in levels if slack >= 0 else ():
+        most = max(level.places.shape) + slack
+        places = level.places.ravel()
+        if most < len(places):
+            yield places, most
+        for lines in (level.places, level.places.T):
+            for line in lines:
+                if most - (len(lines) - 1) < len(line):
+                    yield line, most - (len(lines) - 1)
+
+
+def _bounded(rows: np.ndarray, places: np.ndarray, n: int) -> Iterator[tuple[np.ndarray, int]]:
+    most = n - (len(rows) - 1)
+    for row in rows:
+        if 0 <= most < np.count_nonzero(row):
+            yield places[row], most
+
+
+def fewest(puzzle: Puzzle, seconds: float) -> dict[int, int] | None:
+    """Fewest places of each species that explain its image points; None where there are none.
+
+    Two views without clashes: the sum of max(p, q) over the levels. Else by HiGHS.
+
+    Parameters
+    ----------
+    seconds
+        Time of one call of HiGHS.
+
+    Raises
+    ------
+    OutOfBudget
+        Not proved within the time.
+    """
+    levels = None if len(puzzle.clashes) else levels_of(puzzle)
+    if levels is not None:
+        least = dict.fromkeys(puzzle.counts, 0)
+        for level in levels:
+            least[level.number] += max(level.places.shape)
+        return least
+    proved = {}
+    for kind in puzzle.counts:
+        number = _fewest_of(puzzle, kind, seconds)
+        if number is None:
+            return None
+        proved[kind] = number
+    return proved
+
+
+def _fewest_of(puzzle: Puzzle, kind: int, seconds: float) -> int | None:
+    from scipy.optimize import Bounds, LinearConstraint, milp
+    from scipy.sparse import csr_array
+
+    own = np.flatnonzero(puzzle.numbers == kind)
+    rows = puzzle.points[:, own]
+    constraints = [LinearConstraint(csr_array(rows[rows.any(axis=1)].astype(float)), 1)]
+    place = np.full(puzzle.size, -1)
+    place[own] = np.arange(len(own))
+    pairs = place[puzzle.clashes]
+    pairs = pairs[(pairs >= 0).all(axis=1)]
+    if len(pairs):
+        index = np.repeat(np.arange(len(pairs)), 2)
+        shape = (len(pairs), len(own))
+        at_once = csr_array((np.ones(2 * len(pairs)), (index, pairs.ravel())), shape)
+        constraints.append(LinearConstraint(at_once, ub=1))
+    solution = milp(
+        np.ones(len(own)),
+        constraints=constraints,
+        integrality=np.ones(len(own)),
+        bounds=Bounds(0, 1),
+        options={"time_limit": seconds},
+    )
+    if solution.status == INFEASIBLE:
+        return None
+    if solution.status != 0:
+        raise OutOfBudget
+    return round(solution.fun)

@@ -1,0 +1,396 @@
+"""Whether the explanations of a puzzle have one crystal system, under policies of what is known.
+
+Of each policy the status is *unique* (one explanation), *determined* (several, all of one system),
+*undetermined* (two of different systems: a witness was found), *unknown*, or *inadmissible* (no
+explanation, or under `physical` not the truth itself).
+
+A crystal is not of system S if it lacks the rotations that make S, or has those of a system that
+comes before S (`MADE_BY`). Both are questions to a solver over a finite list of operations. Where
+no explanation lacks an operation that a label surely finds, and none has one that it may find, all
+have the label's system: that is the proof of *determined*. An answer is a witness once the label
+says so.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from rc_hpc.core.vocabulary import Known, System, Undecided, Uniqueness
+from rc_hpc.oracle.explanations import Puzzle
+from rc_hpc.oracle.levels import Draws, levels_of, permuted
+from rc_hpc.oracle.solving import OutOfBudget, Questions, fewest
+from rc_hpc.oracle.symmetries import Rotations, Symmetries, TooMany
+
+#: Order of the rotation that makes a system, and about how many axes; first come first.
+MADE_BY = (
+    (System.cubic, 3, 2),
+    (System.hexagonal, 6, 1),
+    (System.trigonal, 3, 1),
+    (System.tetragonal, 4, 1),
+    (System.orthorhombic, 2, 2),
+    (System.monoclinic, 2, 1),
+)
+#: Operations of the holohedry of each system.
+HOLOHEDRY = {
+    System.none: 0,
+    System.triclinic: 2,
+    System.monoclinic: 4,
+    System.orthorhombic: 8,
+    System.trigonal: 12,
+    System.tetragonal: 16,
+    System.hexagonal: 24,
+    System.cubic: 48,
+}
+#: Draws and permutations of two views before a solver is asked.
+DRAWS = 3
+#: Draws of a random explanation before the floor's refusals are given up.
+MANY_DRAWS = 64
+
+
+@dataclass(frozen=True)
+class Budget:
+    """How much is done for one answer.
+
+    Attributes
+    ----------
+    limit
+        Explanations that are labelled for one policy at most.
+    conflicts
+        Of one call of the solver.
+    seconds
+        Of one call of HiGHS.
+    places
+        Places of a puzzle beyond which no solver is asked.
+    """
+
+    limit: int = 64
+    conflicts: int = 1500
+    seconds: float = 5.0
+    places: int = 1500
+
+
+@dataclass
+class Decision:
+    """What was found under one policy.
+
+    Attributes
+    ----------
+    status, reason
+    systems
+        Bits of the systems of the explanations that were labelled.
+    seen
+        Their number.
+    reference
+        System that witnesses are compared with.
+    best
+        Highest system of any explanation, by the operations of its holohedry; none where that is
+        not known.
+    witness : (C,) bool or None
+        An explanation of another system than the truth.
+    """
+
+    status: Uniqueness = Uniqueness.not_done
+    reason: Undecided = Undecided.none
+    systems: int = 0
+    seen: int = 0
+    reference: System = System.none
+    best: System = System.none
+    witness: np.ndarray | None = None
+    labelled: set[bytes] = field(default_factory=set)
+
+
+class Cell:
+    """One structure and view subset under all policies.
+
+    Parameters
+    ----------
+    puzzle
+    rotations
+        Of the drawn lattice.
+    label
+        System of a choice of places.
+    own
+        System of the truth's places.
+    budget, rng
+    """
+
+    def __init__(
+        self,
+        puzzle: Puzzle,
+        rotations: Callable[[], Rotations],
+        label: Callable[[np.ndarray], System],
+        own: System,
+        budget: Budget,
+        rng: np.random.Generator,
+    ):
+        self.puzzle, self.label, self.own = puzzle, label, own
+        self.budget, self.rng = budget, rng
+        self.rotations = rotations
+        self.known: dict[bytes, System] = {puzzle.truth.tobytes(): own}
+        self.decisions = {policy: Decision(reference=own) for policy in Known}
+        self.levels = levels_of(puzzle)
+        self.least: dict[int, int] | None = None
+        self._symmetries: Symmetries | None = None
+
+    # ------------------------------------------------------------------ explanations met
+
+    def system_of(self, chosen: np.ndarray) -> System:
+        """System of a choice of places, labelled once."""
+        key = chosen.tobytes()
+        if key not in self.known:
+            self.known[key] = self.label(chosen)
+        return self.known[key]
+
+    def admits(self, policy: Known, chosen: np.ndarray) -> bool:
+        """Whether an explanation is one under a policy."""
+        puzzle = self.puzzle
+        if policy == Known.fewest:
+            return self.least is not None and all(
+                np.count_nonzero(chosen & (puzzle.numbers == kind)) == n
+                for kind, n in self.least.items()
+            )
+        if policy != Known.any and not puzzle.has_counts(chosen):
+            return False
+        return policy != Known.physical or puzzle.is_physical(chosen)
+
+    def consider(self, chosen: np.ndarray, policies) -> System:
+        """Take note of an explanation under all policies that admit it."""
+        system = self.system_of(chosen)
+        if system != System.none and self.puzzle.explains(chosen):
+            for policy in policies:
+                decision = self.decisions[policy]
+                if chosen.tobytes() in decision.labelled or not self.admits(policy, chosen):
+                    continue
+                decision.labelled.add(chosen.tobytes())
+                decision.seen += 1
+                decision.systems |= 1 << system
+                if system != self.own and decision.witness is None:
+                    decision.witness = chosen
+        return system
+
+    # ------------------------------------------------------------------ deciding
+
+    def decide(self, policies: tuple[Known, ...]) -> dict[Known, Decision]:
+        """Decide all these policies, tight ones first: their witnesses serve the looser ones."""
+        puzzle = self.puzzle
+        if Known.fewest in policies:
+            self._find_fewest()
+        for chosen in self._first():
+            self.consider(chosen, policies)
+        for policy in sorted(policies, reverse=True):
+            decision = self.decisions[policy]
+            if decision.status != Uniqueness.not_done:
+                continue
+            if policy == Known.physical and not puzzle.is_physical(puzzle.truth):
+                decision.status = Uniqueness.inadmissible
+                continue
+            try:
+                self._decide(policy, decision, policies)
+            except OutOfBudget:
+                self._leave(decision, Undecided.conflicts)
+            except TooMany:
+                self._leave(decision, Undecided.operations)
+        return {policy: self.decisions[policy] for policy in policies}
+
+    @staticmethod
+    def _leave(decision: Decision, reason: Undecided) -> None:
+        if decision.status == Uniqueness.not_done:
+            different = decision.systems.bit_count() > 1
+            decision.status = Uniqueness.undetermined if different else Uniqueness.unknown
+            decision.reason = Undecided.none if different else reason
+
+    def _find_fewest(self) -> None:
+        decision = self.decisions[Known.fewest]
+        try:
+            self.least = fewest(self.puzzle, self.budget.seconds)
+        except OutOfBudget:
+            self._leave(decision, Undecided.seconds)
+            return
+        if self.least is None:
+            decision.status = Uniqueness.inadmissible
+
+    def _first(self) -> Iterator[np.ndarray]:
+        """Explanations that cost nothing: the truth, all places, exchanges of two views."""
+        yield self.puzzle.truth
+        every = np.ones(self.puzzle.size, bool)
+        if not len(self.puzzle.clashes):
+            yield every
+        if self.levels is not None and (self.puzzle.atom < 0).any():
+            for _ in range(DRAWS):
+                yield permuted(self.levels, self.puzzle.truth, self.rng)
+
+    def _questions(self, policy: Known) -> Questions:
+        counts = {
+            Known.any: None,
+            Known.counts: self.puzzle.counts,
+            Known.physical: self.puzzle.counts,
+            Known.fewest: self.least,
+        }[policy]
+        if self._symmetries is None:
+            self._symmetries = Symmetries(self.puzzle, self.rotations())
+        physical = policy == Known.physical
+        return Questions(
+            self.puzzle, self._symmetries, counts, physical, self.budget.conflicts, self.rng
+        )
+
+    def _decide(self, policy: Known, decision: Decision, policies: tuple[Known, ...]) -> None:
+        puzzle = self.puzzle
+        if puzzle.size > self.budget.places:
+            raise TooMany
+        questions = self._questions(policy)
+        try:
+            first = puzzle.truth
+            if policy == Known.fewest and not self.admits(policy, first):
+                answer = questions.ask()
+                if answer is None:
+                    decision.status = Uniqueness.inadmissible
+                    return
+                first = answer
+                decision.reference = self.consider(first, policies)
+                another = questions.other_than(first)
+            else:
+                another = questions.another()
+            if decision.systems.bit_count() < 2:
+                if not self._several(policy, decision, questions, another):
+                    decision.status, decision.best = Uniqueness.unique, decision.reference
+                    return
+                self._search(decision, questions, policies)
+            if decision.systems.bit_count() > 1:
+                decision.status = Uniqueness.undetermined
+            self._best(decision, questions, policies)
+        finally:
+            questions.close()
+
+    def _several(
+        self, policy: Known, decision: Decision, questions: Questions, another: int
+    ) -> bool:
+        """Whether there is a second explanation."""
+        if decision.seen > 1:
+            return True
+        # Two views and no phantom: the theorem; it holds for the tighter policy, too.
+        counted = policy in (Known.counts, Known.physical)
+        if counted and not (self.puzzle.atom < 0).any():
+            return False
+        return questions.ask(another) is not None
+
+    def _search(
+        self, decision: Decision, questions: Questions, policies: tuple[Known, ...]
+    ) -> None:
+        """Look for an explanation of another system than the reference, or prove there is none."""
+        system = decision.reference
+        for order, axes, wanted in self._against(system):
+            ask = questions.has if wanted else questions.lacks
+            condition = ask(order, axes)
+            if condition is None:
+                continue
+            while (answer := questions.ask(condition)) is not None:
+                found = self.consider(answer, policies)
+                if decision.systems.bit_count() > 1:
+                    return
+                if found == System.none or decision.seen >= self.budget.limit:
+                    decision.status, decision.reason = Uniqueness.unknown, Undecided.limit
+                    return
+                questions.not_this(condition, answer)
+        assert self._symmetries is not None
+        doubt = Undecided.none
+        if self._symmetries.dense:
+            doubt = Undecided.sites
+        elif self._symmetries.finer:
+            doubt = Undecided.translations
+        if not doubt or self._all_seen(decision, questions, policies):
+            decision.status = Uniqueness.determined
+        elif decision.systems.bit_count() < 2:
+            decision.status, decision.reason = Uniqueness.unknown, doubt
+
+    def _all_seen(
+        self, decision: Decision, questions: Questions, policies: tuple[Known, ...]
+    ) -> bool:
+        """Label one explanation after the other; whether these are all, of one system."""
+        condition = questions.condition()
+        for key in decision.labelled:
+            questions.not_this(condition, np.frombuffer(key, bool))
+        while decision.seen < self.budget.limit:
+            answer = questions.ask(condition)
+            if answer is None:
+                return True
+            if self.consider(answer, policies) == System.none:
+                return False
+            if decision.systems.bit_count() > 1:
+                return False
+            questions.not_this(condition, answer)
+        return False
+
+    @staticmethod
+    def _against(system: System) -> Iterator[tuple[int, int, bool]]:
+        """Order of a rotation, about how many axes, and whether it must be there, not be lacking.
+
+        One of them holds of every crystal that is not of this system.
+        """
+        for other, order, axes in MADE_BY:
+            if other == system:
+                yield order, axes, False
+                return
+            yield order, axes, True
+
+    def _best(self, decision: Decision, questions: Questions, policies: tuple[Known, ...]) -> None:
+        """The highest system of any explanation."""
+        if decision.status == Uniqueness.determined:
+            decision.best = decision.reference
+            return
+        if decision.status == Uniqueness.unknown:
+            return
+
+        def highest() -> System:
+            seen = [system for system in System if decision.systems >> system & 1]
+            return max(seen, key=HOLOHEDRY.__getitem__)
+
+        for system, order, axes in sorted(MADE_BY, key=lambda one: -HOLOHEDRY[one[0]]):
+            if HOLOHEDRY[system] <= HOLOHEDRY[highest()]:
+                break
+            condition = questions.has(order, axes)
+            if condition is None:
+                continue
+            for _ in range(self.budget.limit):
+                answer = questions.ask(condition)
+                if answer is None:
+                    break
+                self.consider(answer, policies)
+                if HOLOHEDRY[highest()] >= HOLOHEDRY[system]:
+                    break
+                questions.not_this(condition, answer)
+            else:
+                return
+        decision.best = highest()
+
+    # ------------------------------------------------------------------ one at random
+
+    def random(self) -> System:
+        """System of one explanation with known counts, drawn at random; none where none is drawn.
+
+        Two views: all equally likely that do not clash. More: an answer of the solver.
+        """
+        puzzle = self.puzzle
+        if not (puzzle.atom < 0).any():
+            return self.own
+        if self.levels is not None:
+            draws = Draws(self.levels, puzzle.counts)
+            for _ in range(MANY_DRAWS):
+                try:
+                    chosen = draws.draw(self.rng)
+                except OverflowError:
+                    chosen = permuted(self.levels, puzzle.truth, self.rng)
+                if puzzle.explains(chosen):
+                    return self.system_of(chosen)
+        if puzzle.size > self.budget.places:
+            return System.none
+        questions = self._questions(Known.counts)
+        try:
+            answer = questions.ask()
+        except OutOfBudget:
+            return System.none
+        finally:
+            questions.close()
+        return System.none if answer is None else self.system_of(answer)

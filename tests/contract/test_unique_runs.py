@@ -1,0 +1,120 @@
+"""The uniqueness sweep as a command: shards, resume, tables, figures, and what the file says."""
+
+import importlib
+
+import h5py
+import numpy as np
+import pytest
+
+from rc_hpc.core.vocabulary import Known, System, Uniqueness
+from rc_hpc.geometry.protocol import load_protocol
+
+pytestmark = pytest.mark.long
+
+IDS = ("A_cF4_225_a", "AB_cF8_225_a_b", "A_mC4_12_i", "AB_oP8_62_c_c", "A2B3_hR5_166_c_ac")
+QUIET = ("-q", "--progress", "none")
+
+
+def run(name, *args):
+    """Exit code of a command."""
+    return int(importlib.import_module(f"rc_hpc.{name}").main([str(arg) for arg in args]))
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    made = tmp_path_factory.mktemp("unique")
+    (made / "ids").write_text("\n".join(IDS) + "\n")
+    assert run("pack", "prototypes", "--ids", made / "ids", "-o", made / "packed.h5", *QUIET) == 0
+    packed = made / "packed.h5"
+    assert run("sweep", "unique", packed, "-o", made / "unique.h5", *QUIET) == 0
+    return made
+
+
+def content(path):
+    with h5py.File(path) as h5:
+        return h5.attrs["content_hash"]
+
+
+def test_shards_and_resume_give_the_same(folder):
+    output = folder / "half.h5"
+    for shard in ("0/2", "1/2"):
+        packed = folder / "packed.h5"
+        assert run("sweep", "unique", packed, "--shard", shard, "-o", output, *QUIET) == 0
+    assert run("sweep", "merge", output) == 0
+    assert content(output) == content(folder / "unique.h5")
+    assert run("sweep", "unique", folder / "packed.h5", "-o", output, "--resume", *QUIET) == 0
+    assert run("sweep", "validate", output) == 0
+
+
+def test_every_witness_has_the_pictures_and_is_of_another_system(folder):
+    import spglib
+
+    with h5py.File(folder / "unique.h5") as h5:
+        assert h5["axes/policy"].asstr()[()].tolist() == list(Known.__members__)
+        assert "python-sat" in h5.attrs["result_versions"]
+        status = h5["policies/status"][()]
+        places = {name: values[()] for name, values in h5["places"].items()}
+        lattices = h5["structures/lattice"][()]
+        true = h5["structures/crystal_system_conventional"][()]
+        names = h5["subsets/name"].asstr()[()]
+        trivial = h5["cells/trivial"][()]
+    assert (status[:, :, :][np.broadcast_to(trivial[:, None], status.shape)] == 1).all()
+    undetermined = np.argwhere(status == Uniqueness.undetermined)
+    assert len(undetermined) > 5
+    protocol = load_protocol("frozen")
+    for row, policy, subset in undetermined.tolist():
+        own = (places["structure"] == row) & (places["subset"] == subset)
+        number, position = places["number"][own], places["position"][own]
+        atom, witness = places["atom"][own], (places["witness"][own] >> policy & 1).astype(bool)
+        for view in names[subset].split("+"):
+            rotation = protocol.rotations[protocol.views.index(view)]
+            seen = [
+                {
+                    (int(z), *np.round(p, 4) + 0.0)
+                    for z, p in zip(number[some], position[some] @ rotation[:, :2])
+                }
+                for some in (atom, witness)
+            ]
+            assert seen[0] == seen[1]
+        frac = np.mod(position[witness] @ np.linalg.inv(lattices[row]), 1.0)
+        found = spglib.get_symmetry_dataset((lattices[row], frac, number[witness]), 0.01, 5.0)
+        last = np.array([2, 15, 74, 142, 167, 194, 230])
+        system = System(int(np.searchsorted(last, found.number)) + 1)
+        assert system != true[row]
+
+
+def test_tables_and_figures(folder, capsys):
+    unique = folder / "unique.h5"
+    assert run("tables", unique, "--format", "csv", "-o", folder / "tables", "-q") == 0
+    import pandas as pd
+
+    table = pd.read_csv(folder / "tables" / "unique.csv")
+    parts = ["forced", "unique", "determined", "undetermined", "unknown", "inadmissible"]
+    assert (table[parts].sum(axis=1) == table["n"]).all()
+    readers = pd.read_csv(folder / "tables" / "readers.csv")
+    assert (readers["R1_guaranteed"] <= readers["R1_possible"]).all()
+    assert (readers["R1_guaranteed"] <= readers["R1_maximal"] + 1e-9).all() or (
+        readers["better"] > 0
+    ).any()
+    assert run("figures", unique, "-o", folder / "figures", "-q") == 0
+    names = {path.stem for path in (folder / "figures").glob("*.png")}
+    assert names == {"unique", "witness"}
+
+
+def test_a_file_without_a_witness_has_no_picture_of_one(folder, capsys):
+    full = folder / "full.h5"
+    args = ("--subsets", "full", "--policy", "counts")
+    assert run("sweep", "unique", folder / "packed.h5", *args, "-o", full, *QUIET) == 0
+    assert run("tables", full, "--table", "witness") == 0
+    assert run("figures", full, "-o", folder / "none") == 0
+    assert "witness left out" in capsys.readouterr().err
+    assert run("sweep", "unique", folder / "packed.h5", "--dry-run") == 0
+
+
+def test_pinhole_cameras_are_refused(folder, capsys):
+    (folder / "pin.toml").write_text(
+        '[[camera]]\nname = "a"\ndirection = [1.0, 0.0, 0.0]\ndistance = 40.0\n'
+        '[[camera]]\nname = "b"\ndirection = [0.0, 1.0, 0.0]\n'
+    )
+    assert run("sweep", "unique", folder / "packed.h5", "--protocol", folder / "pin.toml") == 2
+    assert "pinhole" in capsys.readouterr().err
