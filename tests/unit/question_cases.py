@@ -7,6 +7,7 @@ from functools import cache
 import numpy as np
 
 from rc_hpc.benchmark import display
+from rc_hpc.benchmark.bases import base_structure
 from rc_hpc.benchmark.catalogue import catalogue_structures
 from rc_hpc.benchmark.questions.draw import draw_questions
 from rc_hpc.benchmark.questions.options import QuestionOptions
@@ -29,6 +30,12 @@ SIX = ("fluorite", "nickel arsenide", "AlCl3", "marcasite", "rutile", "alpha qua
 def catalogue():
     """Base structures of the catalogue, by name."""
     return {base.name: base for base in catalogue_structures(SETTINGS)}
+
+
+def base_of(item):
+    """Base structure of an item of a source."""
+    read = item.read(item, item.blob())
+    return base_structure(item.id, read.lattice, read.frac, read.numbers, SETTINGS)
 
 
 def scenes_of(base, settings=SETTINGS):

@@ -15,6 +15,8 @@ from rc_hpc.benchmark.records import BaseStructure, DisplayedScene
 
 #: Numbers that are asked about.
 NUMBERS = (2, 3, 4, 5, 6, 7, 8, 9, 10, 12, 14)
+#: Sets of views that are tried before one number may be right more often than others.
+PATIENCE = 12
 #: Å: a distance at the limit counts, and one below the second is none.
 ROUNDING, NOTHING = 1e-8, 1e-6
 
@@ -102,14 +104,18 @@ def _of(scene: DisplayedScene, world: World, number: int, atoms) -> Iterator[Can
 
 
 def _limits(total: int, candidates) -> dict[str, int]:
-    """No number is right in more than a quarter of the questions, where that can be."""
-    orbits: dict[str, set] = {}
+    """No number is right in more than a quarter of the questions, where there are four or more.
+
+    Only where further sets of views have not filled the others is one asked about more often.
+    """
+    keys: dict[str, set] = {}
     for one in candidates:
-        orbits.setdefault(one.group, set()).add(one.key)
-    quarter = -(-total // 4)
-    while sum(min(quarter, len(keys)) for keys in orbits.values()) < total and quarter < total:
-        quarter += 1
-    return {group: min(quarter, len(orbits[group])) for group in sorted(orbits, key=int)}
+        keys.setdefault(one.group, set()).add(one.key)
+    most = -(-total // max(1, min(4, len(keys))))
+    if len({views for own in keys.values() for *_, views in own}) >= PATIENCE:
+        while sum(min(most, len(own)) for own in keys.values()) < total and most < total:
+            most += 1
+    return {group: min(most, len(keys[group])) for group in sorted(keys, key=int)}
 
 
 def _others(candidate: Candidate, world: World, truths: Counter[str], rng):
