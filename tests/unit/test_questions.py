@@ -170,9 +170,12 @@ def test_the_order_of_structures_and_scenes_does_not_matter():
 
 
 def test_too_few_structures_are_told():
-    names = cases.SIX[:2]
-    with pytest.raises(RcError, match=r"Q\d\w*: \d+ of \d+ .* ask for fewer questions"):
-        draw_questions(*cases.world(names), QuestionOptions(questions=716), cases.SETTINGS)
+    world = cases.world(cases.SIX)
+    with pytest.raises(RcError, match="Q1a: 24 of 100 .* of 6 .* ask for fewer questions"):
+        draw_questions(*world, QuestionOptions(), cases.SETTINGS)
+    options = QuestionOptions(questions=64, per_structure=1)
+    with pytest.raises(RcError, match="Q1a: 6 of 8 .*--per-structure"):
+        draw_questions(*world, options, cases.SETTINGS)
     with pytest.raises(UsageError, match="multiple of 4"):
         QuestionOptions(questions=717)
     with pytest.raises(UsageError, match="both sides of 1.5"):

@@ -129,12 +129,33 @@ def _chosen(
         numbers = allot(limits, available, total, limit, rng)
         if sum(numbers.values()) == total:
             return _taken(stratum, numbers, cells, rng), number + 1
-    reached = sum(numbers.values())
-    raise RcError(
-        f"{stratum}: {reached} of {total} questions can be drawn of {len(world.bases)} base "
-        f"structures at {limit} each; take more structures, or ask for fewer questions "
-        f"(--questions), or for more of each structure "
-        f"(--per-{'difficulty' if stratum.startswith('Q2') else 'structure'})"
+        if _hopeless(limits, available, total, limit):
+            break
+    raise RcError(_shortage(stratum, total, limit, numbers, limits, world))
+
+
+def _hopeless(limits, available, total: int, limit: int) -> bool:
+    """Whether no further views can help: there are too few structures for such a limit."""
+    structures = {structure for _, structure in available}
+    if len(structures) * limit < total:
+        return True
+    of_group = Counter(group for group, _ in available)
+    exact = sum(limits.values()) == total
+    return exact and any(of_group[group] * limit < most for group, most in limits.items())
+
+
+def _shortage(stratum: str, total: int, limit: int, numbers, limits, world: World) -> str:
+    reached: Counter[str] = Counter()
+    for (group, _), number in numbers.items():
+        reached[group] += number
+    lacking = {g: n - reached[g] for g, n in sorted(limits.items()) if n > reached[g]}
+    told = ", ".join(f"{group} {number}" for group, number in lacking.items() if group != "all")
+    kind = "difficulty" if stratum.startswith("Q2") else "structure"
+    return (
+        f"{stratum}: {reached.total()} of {total} questions can be drawn of {len(world.bases)} "
+        f"base structures at {limit} each{f' (lacking: {told})' if told else ''}; take more "
+        f"structures, or ask for fewer questions (--questions), or for more of each structure "
+        f"(--per-{kind})"
     )
 
 
