@@ -66,8 +66,8 @@ class SourceOptions(Options):
     source: tuple[str, ...] = opt(
         ("prototypes",),
         "CIF, POSCAR, extxyz or JSON file (gz too), folder, glob, ASE database, packed HDF5, "
-        "'mp:IDS' or 'mp:QUERY' (Materials Project), 'prototypes', 'catalogue' (48 of them) or "
-        "'synthetic:N'",
+        "'mp:IDS' or 'mp:QUERY' (Materials Project), 'aflow' (the encyclopedia), 'prototypes', "
+        "'catalogue' (48 of them) or 'synthetic:N'",
         metavar="SOURCE",
         positional=True,
         many=True,

@@ -15,7 +15,7 @@ from importlib import util
 from pathlib import Path
 
 from rc_hpc.core.errors import UsageError
-from rc_hpc.structures import mp
+from rc_hpc.structures import aflow, mp
 from rc_hpc.structures.catalogue import catalogue_items
 from rc_hpc.structures.files import mapped, read_span
 from rc_hpc.structures.listing import FORMATS, file_items
@@ -26,7 +26,7 @@ from rc_hpc.structures.synthetic import synthetic_items
 
 KINDS = (
     "a CIF, POSCAR, (ext)XYZ, pymatgen JSON or JSONL file (.gz too), an ASE database (.db), "
-    "a folder or glob of them, 'mp:IDS' or 'mp:QUERY', 'prototypes', 'catalogue' or "
+    "a folder or glob of them, 'mp:IDS' or 'mp:QUERY', 'prototypes', 'catalogue', 'aflow' or "
     "'synthetic:N'"
 )
 
@@ -40,7 +40,8 @@ def iter_items(
     ----------
     sources
         Files, folders, globs, ``mp:...`` (see `rc_hpc.structures.mp.parse_query`), ``prototypes``,
-        ``catalogue`` (48 of them, by their minerals' names), ``synthetic:N`` or
+        ``catalogue`` (48 of them, by their minerals' names), ``aflow``, ``aflow:part=N`` or
+        ``aflow:sg=N`` (the AFLOW encyclopedia), ``synthetic:N`` or
         ``synthetic:N:natoms``.
     format
         One of cif, poscar, xyz, json, jsonl, db: taken for every file, whatever its name.
@@ -97,6 +98,8 @@ def _listing(
         return lambda: catalogue_items(_prototypes())
     if source.startswith("synthetic:"):
         return partial(synthetic_items, *_synthetic_numbers(source), seed)
+    if source.partition(":")[0] == "aflow":
+        return aflow.listing(source)
     if source.startswith("mp:"):
         return mp.listing(source)
     path = os.path.expanduser(source)
