@@ -6,6 +6,7 @@ import sys
 from pathlib import Path
 from typing import NamedTuple
 
+from rc_hpc.benchmark import baseline_options
 from rc_hpc.benchmark.checks import options as checks
 from rc_hpc.benchmark.exporting import options as exporting
 from rc_hpc.benchmark.sampling import options as sampling
@@ -25,7 +26,6 @@ EXAMPLES = """\
   python jobs/query_vlm.py bench --model M ... -o m.h5
                                                     ask a model, in the arms image,text,no-image
   python -m rc_hpc.benchmark score m.h5 --benchmark bench
-  python -m rc_hpc.benchmark build --help           the options of an action
 """
 
 
@@ -56,6 +56,12 @@ ACTIONS = {
         exporting.ExportOptions,
         exporting.EXAMPLES,
         "rc_hpc.benchmark.exporting.run:run",
+    ),
+    "baselines": Action(
+        "writes answers of readers without a model: chance, rules, oracle, exact coordinates",
+        baseline_options.BaselineOptions,
+        baseline_options.EXAMPLES,
+        "rc_hpc.assembly.baselines:run",
     ),
     "samples": Action(
         "draws a page of sample questions with their pictures, one of each stratum",

@@ -22,6 +22,7 @@ NEEDED = {
     "benchmark score": "--benchmark {input}",
     "benchmark export": "--to inspect -o out",
     "benchmark samples": "-o out",
+    "benchmark baselines": "-o out",
 }
 #: Those that write a file.
 WRITING = ("pack", "census", "render", "pixels")

@@ -123,7 +123,17 @@ def _shares(named: np.ndarray, place: np.ndarray) -> np.ndarray:
 def prior_hits(
     options: Sequence[Sequence[str]], answers: Sequence[str], clusters: Sequence[str]
 ) -> np.ndarray:
-    """Chance of the option prior to name each right option, (n,).
+    """Chance of the option prior to name each right option, (n,); see `prior_named`."""
+    named = prior_named(options, answers, clusters)
+    right = [list(texts).index(answer) for texts, answer in zip(options, answers, strict=True)]
+    found = [best[place] / best.sum() for best, place in zip(named, right, strict=True)]
+    return np.array(found, float)
+
+
+def prior_named(
+    options: Sequence[Sequence[str]], answers: Sequence[str], clusters: Sequence[str]
+) -> list[np.ndarray]:
+    """Options that the option prior names in each question, several where they tie.
 
     It takes the option that was right in the largest share of the questions that showed it,
     those of the same base structure left out; one never shown elsewhere counts as right in a
@@ -138,13 +148,12 @@ def prior_hits(
         right[answer] += 1
         shown_of.update((cluster, text) for text in texts)
         right_of[cluster, answer] += 1
-    found = np.empty(len(answers))
-    for k, (texts, answer, cluster) in enumerate(zip(options, answers, clusters, strict=True)):
+    found = []
+    for texts, cluster in zip(options, clusters, strict=True):
         rates = []
         for text in texts:
             seen_elsewhere = shown[text] - shown_of[cluster, text]
             hit = right[text] - right_of[cluster, text]
             rates.append(hit / seen_elsewhere if seen_elsewhere else CHANCE)
-        best = np.array(rates) >= max(rates) - SAME
-        found[k] = best[list(texts).index(answer)] / best.sum()
+        found.append(np.array(rates) >= max(rates) - SAME)
     return found

@@ -14,7 +14,7 @@ from rc_hpc.answers.predictions import check_together
 from rc_hpc.answers.votes import score
 from rc_hpc.benchmark.letters import ARMS, FOUR_LETTERS
 from rc_hpc.benchmark.package import SETS, Package, read_package
-from rc_hpc.benchmark.scoring.ceilings import Ceiling
+from rc_hpc.benchmark.scoring.ceilings import Ceiling, read_ceilings
 from rc_hpc.benchmark.scoring.foreign import read_answer_files
 from rc_hpc.benchmark.scoring.options import ScoreOptions
 from rc_hpc.core.errors import RcError
@@ -110,7 +110,8 @@ class Evidence:
     @cached_property
     def ceilings(self) -> list[Ceiling]:
         """What the pictures determine, by every reading of the file; none without one."""
-        return []
+        path = self.options.determined
+        return [] if path is None else read_ceilings(path, self.package)
 
     @cached_property
     def models(self) -> dict[str, dict[str, Answers]]:
