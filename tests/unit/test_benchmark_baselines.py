@@ -7,7 +7,7 @@ from collections import Counter, defaultdict
 import numpy as np
 import pytest
 from package_cases import question, questions, write_package
-from question_cases import SETTINGS, small_draw
+from question_cases import small_draw
 
 from rc_hpc.answers.predictions import parse_predictions, to_json
 from rc_hpc.assembly.baselines import (
@@ -46,10 +46,7 @@ def package(drawn, tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def asked(drawn):
-    scenes = (
-        dict(drawn.scenes) if isinstance(drawn.scenes, dict) else {s.id: s for s in drawn.scenes}
-    )
-    return [asked_of(one, scenes, complete=True) for one in drawn.questions]
+    return [asked_of(one, drawn.scenes, complete=True) for one in drawn.questions]
 
 
 def test_exact_coordinates_answer_every_question(package, asked):
@@ -57,7 +54,6 @@ def test_exact_coordinates_answer_every_question(package, asked):
     wrong = [p.material_id for p in file.predictions if not p.correct]
     assert not wrong and len(file.predictions) == len(package.questions)
     assert {one.stratum for one in package.questions} == set(STRATA)
-    assert SETTINGS is not None
 
 
 def test_exact_coordinates_are_looked_at(package, asked):

@@ -513,7 +513,7 @@ def test_results_of_vlmevalkit(tmp_path, package, made):
         ("a.tsv", "id\tarm\nx\timage\n", "has no column prediction"),
         ("a.tsv", "id\tarm\tprediction\nx\tpixels\tA\n", "do not name one arm"),
         ("a.tsv", "id\tarm\tprediction\nx\timage\tA\n", "1 of 1 ids are none of"),
-        ("a.h5", "no", "not a file of answers"),
+        ("a.h5", "no", "it seems to be text"),
     ],
 )
 def test_files_that_hold_no_answers_are_named(tmp_path, package, name, text, words):
