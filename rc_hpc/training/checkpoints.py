@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import io
 import json
 from collections.abc import Mapping
@@ -12,6 +13,10 @@ from rc_hpc.core.files import clean_leftovers, disk_errors, write_whole
 from rc_hpc.engine.options import CodedWorkOptions
 from rc_hpc.store.conditions import accepted, check_conditions, code_fingerprint
 from rc_hpc.store.parts import ACCEPTED, RECORD
+
+#: Begin of a checkpoint; the digest of the rest follows.
+_MAGIC = b"rc_hpc checkpoint 1\n"
+_HEAD = len(_MAGIC) + hashlib.sha256().digest_size
 
 
 def prepare_folder(folder: Path, work: CodedWorkOptions, identity: dict) -> dict:
@@ -65,23 +70,32 @@ def in_bytes(state: Mapping) -> bytes:
 
 
 def save(path: Path, state: Mapping) -> None:
-    """Write a checkpoint."""
+    """Write a state as torch's own file."""
     write_whole(path, in_bytes(state))
 
 
-def load(path: Path) -> dict:
-    """Read a checkpoint.
+def save_checked(path: Path, state: Mapping) -> None:
+    """Write a checkpoint behind a digest of it: torch reads flipped bits without a word."""
+    data = in_bytes(state)
+    write_whole(path, _MAGIC + hashlib.sha256(data).digest() + data)
+
+
+def load_checked(path: Path) -> dict:
+    """Read a checkpoint of `save_checked`, or one that 0.1.0 wrote without a digest.
 
     Raises
     ------
     RcError
-        It cannot be read.
+        It cannot be read, or is not as it was written.
     """
     import torch
 
     try:
-        return torch.load(path, map_location="cpu", weights_only=True)
+        data = path.read_bytes()
+        if data.startswith(_MAGIC):
+            digest, data = data[len(_MAGIC) : _HEAD], data[_HEAD:]
+            if hashlib.sha256(data).digest() != digest:
+                raise ValueError("its digest is another")
+        return torch.load(io.BytesIO(data), map_location="cpu", weights_only=True)
     except Exception as error:
-        raise RcError(
-            f"{path}: cannot be read ({type(error).__name__}): --overwrite starts anew"
-        ) from error
+        raise RcError(f"{path}: cannot be read ({type(error).__name__}: {error})") from error

@@ -30,6 +30,26 @@ EPOCH = (
 BRIGHTNESS, CONTRAST, NOISE = 0.1, 0.1, 0.02
 
 
+#: Steps after which losses are looked at, at the latest.
+LOOK_EVERY = 50
+
+
+class NotFinite(Exception):
+    """A loss or a logit is no finite number; raised on all ranks alike.
+
+    Attributes
+    ----------
+    step
+        Steps done before.
+    what
+        What was not finite.
+    """
+
+    def __init__(self, step: int, what: str):
+        super().__init__(what, step)
+        self.step, self.what = step, what
+
+
 @dataclass(frozen=True)
 class Control:
     """What surrounds a training.
@@ -97,6 +117,11 @@ def train(
     -------
     Curves
         None where it was stopped; the state was saved then.
+
+    Raises
+    ------
+    NotFinite
+        A step's loss.
     """
     return _Training(network, train_set, holdout, recipe, seed, control).run(state)
 
@@ -193,6 +218,8 @@ class _Training:
                 if not at_end:
                     if stop or (control.save_every and self.step % control.save_every == 0):
                         self._save()
+                    elif len(self.recent) >= LOOK_EVERY:
+                        self._flush()
                     control.tell(self.step, "")
                     if stop:
                         return False
@@ -233,10 +260,11 @@ class _Training:
 
         if self.recent:
             mine = torch.stack(self.recent, 1).cpu().numpy()
-            self.curve[:, self.step - mine.shape[1] : self.step] = np.sum(
-                self.control.ranks.gather(mine), axis=0
-            )
+            first = self.step - mine.shape[1]
+            self.curve[:, first : self.step] = np.sum(self.control.ranks.gather(mine), axis=0)
             self.recent = []
+            if (broken := ~np.isfinite(self.curve[0, first : self.step])).any():
+                raise NotFinite(first + int(broken.argmax()), "the loss was no finite number")
 
     def _measure(self, epoch: int) -> None:
         steps = slice(epoch * self.per_epoch, (epoch + 1) * self.per_epoch)

@@ -29,6 +29,8 @@ class TrainingOptions(Options):
         cuda or cpu.
     save_every
         Steps between checkpoints beside those after each epoch; 0: none.
+    allow_leakage
+        Train although training and evaluation share formulas.
     """
 
     pixels: Path = opt(
@@ -62,6 +64,12 @@ class TrainingOptions(Options):
         metavar="STEPS",
         told="none",
         check=at_least(0),
+        recorded=False,
+    )
+
+    allow_leakage: bool = opt(
+        False,
+        "train although formulas are on both sides of the split; the result says so",
         recorded=False,
     )
 

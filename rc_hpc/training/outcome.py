@@ -52,21 +52,68 @@ class SeedResult:
 
 
 @dataclass(frozen=True)
+class Diverged:
+    """A seed that was stopped, because numbers were no longer finite; nothing of it is scored.
+
+    Attributes
+    ----------
+    seed
+    step
+        Steps done until then.
+    what
+        What was not finite.
+    """
+
+    seed: int
+    step: int
+    what: str
+
+    def __str__(self) -> str:
+        return f"seed {self.seed}: {self.what} after {self.step} steps; it is not scored"
+
+
+@dataclass(frozen=True)
+class Leakage:
+    """Formulas that training and evaluation share.
+
+    Attributes
+    ----------
+    formulas
+        Reduced, sorted.
+    unknown
+        Structures of either side whose formula the split does not tell.
+    """
+
+    formulas: tuple[str, ...]
+    unknown: int
+
+    def to_dict(self) -> dict:
+        """As it is recorded."""
+        return {"formulas_on_both_sides": list(self.formulas), "without_formula": self.unknown}
+
+
+@dataclass(frozen=True)
 class Done:
     """All seeds of a run.
 
     Attributes
     ----------
     seeds
+        Those that were scored.
     train_ids
         Structures that were trained on.
     sides
         ``holdout`` and ``evaluation``.
     environment
         Where and how fast it ran; no part of the result.
+    diverged
+        Seeds that were not scored.
+    leakage
     """
 
     seeds: list[SeedResult]
     train_ids: tuple[str, ...]
     sides: Mapping[str, Scored]
     environment: dict
+    diverged: tuple[Diverged, ...] = ()
+    leakage: Leakage = Leakage((), 0)

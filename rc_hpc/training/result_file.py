@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+from dataclasses import asdict
 from pathlib import Path
 
 import numpy as np
@@ -23,6 +25,8 @@ def write_file(output: Path, done: Done, identity: dict, views: tuple[str, ...])
         "package_versions": package_versions(),
         "environment": done.environment,
         "start_sha256": {str(r.seed): r.start for r in done.seeds},
+        "leakage": done.leakage.to_dict(),
+        "diverged": json.dumps([asdict(lost) for lost in done.diverged]),
     }
     with new_arrays(output, KIND, TITLE, identity, attrs) as file:
         file.add(

@@ -14,7 +14,7 @@ from rc_hpc.report.plot import Origin
 from rc_hpc.report.tables import Table
 from rc_hpc.training import checkpoints, scores
 from rc_hpc.training.figures import write_figures
-from rc_hpc.training.outcome import Done, Scored, SeedResult
+from rc_hpc.training.outcome import Done, SeedResult
 from rc_hpc.training.pixel_files import PixelBlock
 from rc_hpc.training.recipe import Recipe
 from rc_hpc.training.result_file import write_file
@@ -30,15 +30,16 @@ def write_results(
     pictures: PixelBlock,
 ) -> list[Table]:
     """Write everything, the HDF5 file last; returns the tables."""
-    evaluation = done.sides["evaluation"]
     with disk_errors(folder):
         (folder / "predictions").mkdir(parents=True, exist_ok=True)
+    for lost in done.diverged:
+        for path in (folder / f"seed-{lost.seed}.pt", *_files_of(folder, lost.seed)):
+            path.unlink(missing_ok=True)  # of an earlier run
     for result in done.seeds:
         checkpoints.save(folder / f"seed-{result.seed}.pt", result.weights)
         for rule in scores.RULES:
-            file = _predictions(result, rule, evaluation, recipe, identity, pictures.drawing)
-            path = folder / "predictions" / f"seed-{result.seed}-{rule}.json"
-            write_whole(path, to_json(file).encode())
+            file = _predictions(result, rule, done, recipe, identity, pictures.drawing)
+            write_whole(_file_of(folder, result.seed, rule), to_json(file).encode())
     # From what, rather than from the file: that comes last, and says that all is done.
     origin = Origin(f"training on {pictures.path.name}", identity["input_hash"], recipe.to_dict())
     write_figures(folder, done, origin)
@@ -46,16 +47,24 @@ def write_results(
     return [accuracies(done), classes(done)]
 
 
+def _file_of(folder: Path, seed: int, rule: str) -> Path:
+    return folder / "predictions" / f"seed-{seed}-{rule}.json"
+
+
+def _files_of(folder: Path, seed: int) -> list[Path]:
+    return [_file_of(folder, seed, rule) for rule in scores.RULES]
+
+
 def _predictions(
     result: SeedResult,
     rule: str,
-    side: Scored,
+    done: Done,
     recipe: Recipe,
     identity: dict,
     drawing: dict | None,
 ) -> PredictionFile:
     """One seed's answers; each view is a sample of the vote, the mean logit a single one."""
-    logits = result.logits["evaluation"]
+    logits, side = result.logits["evaluation"], done.sides["evaluation"]
     samples = (
         scores.view_answers(logits) if rule == "votes" else scores.answers(logits, rule)[:, None]
     )
@@ -71,6 +80,7 @@ def _predictions(
         "pixels_content_hash": identity["input_hash"],
         "split_sha256": identity["split"],
         "start_sha256": result.start,
+        "leakage": done.leakage.to_dict(),
     }
     if drawing is not None:
         details["pictures"] = drawing

@@ -24,9 +24,10 @@ from rc_hpc.store.conditions import accepted, check_conditions
 from rc_hpc.store.outputs import check_not_read, check_output
 from rc_hpc.training import checkpoints
 from rc_hpc.training.options import TrainingOptions
+from rc_hpc.training.outcome import Leakage
 from rc_hpc.training.pixel_files import PixelBlock, read_pixels
 from rc_hpc.training.results import write_results
-from rc_hpc.training.seeds import Surroundings, Trainer
+from rc_hpc.training.seeds import Surroundings, Trainer, leakage_of
 from rc_hpc.training.split_files import Split, read_split
 
 #: Packages whose version can change a training.
@@ -64,16 +65,19 @@ def run_training(
     device,
     stop: StopSignal,
     state: RunState,
-) -> list | None:
+) -> tuple[list | None, bool]:
     """Train and score every seed, on all ranks together.
 
     Returns
     -------
     list of Table
         None where it was stopped; empty where it was finished already.
+    bool
+        Whether a seed was not scored because its numbers were no longer finite.
     """
     folder, parts = output_folder(work.output), parts_folder(work.output)
     split, pictures = read_split(options.split), read_pixels(options.pixels)
+    check_leakage(options, leakage_of(split))
     identity = _identity(options, split, pictures, ranks, device)
     claim, problem, finished = None, None, False
     if ranks.rank == 0:
@@ -94,12 +98,13 @@ def run_training(
             claim.release()
         raise problem
     if finished:
-        return []
+        attrs = read_arrays(work.output, "training", ())[1]
+        return [], bool(json.loads(attrs.get("diverged", "[]")))
     try:
         surroundings = Surroundings(work.progress, parts, ranks, device, stop, state)
         done = Trainer(options, split, pictures, surroundings).all_seeds()
         if done is None:
-            return None
+            return None, False
         tables = []
         if ranks.rank == 0:
             if others := checkpoints.accepted_code(parts):
@@ -107,10 +112,26 @@ def run_training(
             tables = write_results(work.output, folder, done, options.recipe, identity, pictures)
             shutil.rmtree(parts)
         ranks.barrier()
-        return tables
+        return tables, bool(done.diverged)
     finally:
         if claim is not None:
             claim.release()
+
+
+def check_leakage(options: TrainingOptions, leakage: Leakage) -> None:
+    """Refuse a split whose sides share formulas, unless that is asked for.
+
+    Raises
+    ------
+    UsageError
+    """
+    shared = leakage.formulas
+    if shared and not options.allow_leakage:
+        raise UsageError(
+            f"{options.split}: {len(shared)} formulas are on both sides: "
+            f"{', '.join(shared[:5])}: what is scored was seen in training. Build another split "
+            "(python -m rc_hpc.split build), or say --allow-leakage, which the result records"
+        )
 
 
 def _identity(

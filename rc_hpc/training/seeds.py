@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import time
 from dataclasses import dataclass
@@ -18,11 +19,14 @@ from rc_hpc.parallel.state import RunState
 from rc_hpc.parallel.torch_ranks import Ranks
 from rc_hpc.training import checkpoints, networks
 from rc_hpc.training.examples import Examples, split_holdout
-from rc_hpc.training.loop import Control, Curves, logits_of, train
+from rc_hpc.training.loop import Control, Curves, NotFinite, logits_of, train
 from rc_hpc.training.options import TrainingOptions
-from rc_hpc.training.outcome import Done, Scored, SeedResult
+from rc_hpc.training.outcome import Diverged, Done, Leakage, Scored, SeedResult
 from rc_hpc.training.pixel_files import PixelBlock
 from rc_hpc.training.split_files import Split
+from rc_hpc.training.splits import reduced
+
+log = logging.getLogger("rc_hpc")
 
 
 @dataclass(frozen=True)
@@ -66,6 +70,7 @@ class Trainer:
         surroundings: Surroundings,
     ):
         self.options, self.around = options, surroundings
+        self.leakage = leakage_of(split)
         self.ranks, self.device = surroundings.ranks, surroundings.device
         train_part, recipe = split.train, options.recipe
         everything = pictures.examples(train_part.ids, train_part.systems, train_part.path)
@@ -90,25 +95,66 @@ class Trainer:
             )
 
     def all_seeds(self) -> Done | None:
-        """Results of all seeds; None where it was stopped."""
-        results = []
+        """Results of all seeds; None where it was stopped.
+
+        Raises
+        ------
+        RcError
+            No seed was left to score.
+        """
+        results: list[SeedResult] = []
+        diverged: list[Diverged] = []
         for seed in self.options.recipe.seeds:
             result = self._seed(seed)
             if result is None:
                 return None
-            results.append(result)
-        return Done(results, self.train_ids, self.sides, self._environment(results))
+            if isinstance(result, Diverged):
+                log.warning("%s", result)
+                diverged.append(result)
+            else:
+                results.append(result)
+        if not results:
+            raise RcError(
+                f"{'; '.join(map(str, diverged))}: nothing is left to score: lower --lr, or look "
+                "at the pictures, and start anew with --overwrite"
+            )
+        environment = self._environment(results)
+        return Done(results, self.train_ids, self.sides, environment, tuple(diverged), self.leakage)
 
-    def _seed(self, seed: int) -> SeedResult | None:
+    def _checkpoint(self, path: Path) -> dict | None:
+        """What a checkpoint holds, on every rank; None where there is none, or a damaged one."""
+        state, problem = None, None
+        if path.exists():
+            try:
+                state = checkpoints.load_checked(path)
+            except RcError as error:
+                problem = str(error)
+        states = self.ranks.gather((state is not None, problem))
+        if problem := next((one for _, one in states if one), None):
+            log.warning("%s: this seed starts anew", problem)
+        return state if all(there for there, _ in states) else None
+
+    def _seed(self, seed: int) -> SeedResult | Diverged | None:
+        path = self.around.parts / f"seed-{seed}.pt"
+        state = self._checkpoint(path)
+        if state is not None and "diverged" in state:
+            return Diverged(seed, *state["diverged"])
+        if state is not None and "logits" in state:
+            return _result(seed, state)
+        try:
+            return self._trained(seed, path, state)
+        except NotFinite as error:
+            if self.ranks.rank == 0:
+                checkpoints.save_checked(path, {"diverged": (error.step, error.what)})
+            self.ranks.barrier()
+            return Diverged(seed, error.step, error.what)
+
+    def _trained(self, seed: int, path: Path, state: dict | None) -> SeedResult | None:
+        """A seed from its start, or from where it was."""
         import torch
 
         recipe, ranks = self.options.recipe, self.ranks
-        path, state, carried = self.around.parts / f"seed-{seed}.pt", None, 0.0
-        if path.exists():
-            state = checkpoints.load(path)
-            if "logits" in state:
-                return _result(seed, state)
-            carried = state["seconds"]
+        carried = state["seconds"] if state else 0.0
         torch.manual_seed(seed)
         network = self._network(state)
         start = networks.weights_digest(network) if state is None else state["start"]
@@ -119,7 +165,7 @@ class Trainer:
         def save(reached: dict) -> None:
             if ranks.rank == 0:
                 seconds = carried + time.monotonic() - began
-                checkpoints.save(path, {**reached, "start": start, "seconds": seconds})
+                checkpoints.save_checked(path, {**reached, "start": start, "seconds": seconds})
 
         with Progress(
             steps,
@@ -146,6 +192,8 @@ class Trainer:
                 name: self._logits(network, examples, control)
                 for name, examples in (("holdout", self.holdout), ("evaluation", self.evaluation))
             }
+        if not all(np.isfinite(values).all() for values in logits.values()):
+            raise NotFinite(steps, "the answers were no finite numbers")
         done = {
             "network": network.state_dict(),
             "start": start,
@@ -156,7 +204,7 @@ class Trainer:
             "logits": {name: torch.from_numpy(values) for name, values in logits.items()},
         }
         if ranks.rank == 0:
-            checkpoints.save(path, done)
+            checkpoints.save_checked(path, done)
         ranks.barrier()
         return _result(seed, done)
 
@@ -198,6 +246,16 @@ class Trainer:
             "seconds": {str(result.seed): round(result.seconds, 2) for result in results},
             "slurm_job": os.environ.get("SLURM_JOB_ID", ""),
         }
+
+
+def leakage_of(split: Split) -> Leakage:
+    """Formulas on both sides of a split, as far as it tells formulas."""
+    sides = [
+        [reduced(formula) for formula in part.formulas if formula]
+        for part in (split.train, split.evaluation)
+    ]
+    n = len(split.train.ids) + len(split.evaluation.ids)
+    return Leakage(tuple(sorted(set(sides[0]) & set(sides[1]))), n - sum(map(len, sides)))
 
 
 def _result(seed: int, state: dict) -> SeedResult:

@@ -28,8 +28,10 @@ def start(options: TrainingOptions, work: CodedWorkOptions, talk: Talk) -> int:
         with StopSignal() as stop, Ranks(where, device) as ranks:
             state.begin()
             run = resolve("rc_hpc.training.run:run_training")
-            tables = run(options, work, ranks, device, stop, state)
-            code = Exit.CLEAN if tables is not None else max(ranks.gather(stop.exit_code))
+            tables, failed = run(options, work, ranks, device, stop, state)
+            code = Exit.FAILURES if failed else Exit.CLEAN
+            if tables is None:
+                code = max(ranks.gather(stop.exit_code))
         if tables is None:
             state.stopped(code)
         else:

@@ -51,9 +51,30 @@ def accuracies(done: Done) -> Table:
         )
     return Table(
         "training",
-        f"Structures read rightly from pictures, by seed and by how the views are joined; {DIGITS}",
+        "; ".join(
+            (
+                "Structures read rightly from pictures, by seed and by how the views are joined",
+                *_warnings(done),
+                DIGITS,
+            )
+        ),
         frame_of(records, list(records[0]), ("hexagonal_as_trigonal", "trigonal_as_hexagonal")),
     )
+
+
+def _warnings(done: Done) -> list[str]:
+    """What a reader must know of the scores."""
+    told = list(map(str, done.diverged))
+    leakage = done.leakage
+    if leakage.formulas:
+        n = len(leakage.formulas)
+        told.append(f"LEAKAGE: {n} formulas are on both sides of the split (--allow-leakage)")
+    if leakage.unknown:
+        told.append(
+            f"leakage is not known of the {leakage.unknown} structures whose formula the split "
+            "does not tell"
+        )
+    return told
 
 
 def _record(side_name: str, seed: str, rule: str, count: int, side: Scored, answer) -> dict:

@@ -12,7 +12,7 @@ from functools import partial
 import h5py
 import numpy as np
 import pytest
-from training_cases import ROOT, VIEWS, job, write_pixels, write_split
+from training_cases import QUICK, ROOT, VIEWS, content, job, write_pixels, write_split
 
 from rc_hpc.answers.predictions import check_together, find_files, read_predictions
 from rc_hpc.core.fingerprint import code_of, fingerprint
@@ -29,26 +29,6 @@ missing = [
 pytestmark = pytest.mark.skipif(
     bool(missing), reason=f"{', '.join(missing)} not installed: pip install 'rc_hpc[train]'"
 )
-# 28 training structures of 2 views, 4 in each class; a quarter held out: 42 pictures, 6 steps of 7.
-QUICK = [
-    "--model",
-    "test_vit",
-    "--weights",
-    "random",
-    "--device",
-    "cpu",
-    "--batch-size",
-    "7",
-    "--holdout",
-    "0.25",
-    "--epochs",
-    "3",
-    "--lr",
-    "0.003",
-    "--progress",
-    "none",
-    "-q",
-]
 
 
 @pytest.fixture(scope="module")
@@ -63,11 +43,6 @@ def clean(data, tmp_path_factory):
     output = tmp_path_factory.mktemp("clean") / "run.h5"
     assert job().main([*data, *QUICK, "--seeds", "23,24", "-o", str(output)]) == 0
     return output
-
-
-def content(output):
-    with h5py.File(output) as h5:
-        return h5.attrs["content_hash"]
 
 
 def weights(output, seed=23):
@@ -154,7 +129,7 @@ def test_a_signal_saves_and_leaves_and_the_rest_is_the_same(
     data, clean, tmp_path, monkeypatch, capsys, step, name, code
 ):
     output, saved, told = tmp_path / "run.h5", [], tmp_path / "state.json"
-    save = checkpoints.save
+    save = checkpoints.save_checked
 
     def interrupted(path, state):
         save(path, state)
@@ -162,7 +137,7 @@ def test_a_signal_saves_and_leaves_and_the_rest_is_the_same(
         if state.get("step") == step and saved.count(step) == 1:
             os.kill(os.getpid(), getattr(signal, name))
 
-    monkeypatch.setattr(checkpoints, "save", interrupted)
+    monkeypatch.setattr(checkpoints, "save_checked", interrupted)
     every = ["--save-every", "1"] if step % 6 else []
     request = [*data, *QUICK[:-1], "--seeds", "23,24", "-o", str(output), *every, "--resume"]
     request += ["--state", str(told)]
@@ -192,7 +167,7 @@ def test_options_are_recorded_written_and_read_back(clean, data, tmp_path):
 
 
 def test_work_of_other_code_is_joined_only_on_demand(data, tmp_path, monkeypatch, capsys):
-    output, save = tmp_path / "run.h5", checkpoints.save
+    output, save = tmp_path / "run.h5", checkpoints.save_checked
     request = [*data, *QUICK, "-o", str(output), "--resume"]
 
     def interrupted(path, state):
@@ -200,7 +175,7 @@ def test_work_of_other_code_is_joined_only_on_demand(data, tmp_path, monkeypatch
         if state.get("step") == 6:
             os.kill(os.getpid(), signal.SIGUSR1)
 
-    monkeypatch.setattr(checkpoints, "save", interrupted)
+    monkeypatch.setattr(checkpoints, "save_checked", interrupted)
     monkeypatch.setattr(training, "code_of", lambda _: {"training/loop.py": "0123456789ab"})
     old = fingerprint({"training/loop.py": "0123456789ab"})
     assert job().main(request) == 0 and not output.exists()
@@ -232,7 +207,7 @@ def status(child):
 
 
 def test_killed_in_mid_epoch_it_ends_with_the_same_weights(data, clean, tmp_path, capsys):
-    save = checkpoints.save
+    save = checkpoints.save_checked
 
     def deadly(path, state):
         save(path, state)
@@ -240,14 +215,14 @@ def test_killed_in_mid_epoch_it_ends_with_the_same_weights(data, clean, tmp_path
             os.kill(os.getpid(), signal.SIGKILL)
 
     def run():
-        checkpoints.save = deadly
+        checkpoints.save_checked = deadly
         return job().main(request)
 
     output = tmp_path / "run.h5"
     request = [*data, *QUICK, "--seeds", "23,24", "-o", str(output), "--save-every", "3"]
     assert status(forked(run)) == -signal.SIGKILL
     checkpoint = output.with_name("run.h5.parts") / "seed-23.pt"
-    assert checkpoints.load(checkpoint)["step"] == 9 and not output.exists()
+    assert checkpoints.load_checked(checkpoint)["step"] == 9 and not output.exists()
     assert job().main(request) == 2 and "--resume" in capsys.readouterr().err
     assert (
         job().main([*request, "--resume", "--epochs", "4"]) == 1

@@ -5,6 +5,7 @@ import json
 import sys
 from pathlib import Path
 
+import h5py
 import numpy as np
 
 from rc_hpc.core.constants import CRYSTAL_SYSTEMS
@@ -12,6 +13,26 @@ from rc_hpc.store.arrays import new_arrays
 
 ROOT = Path(__file__).parents[2]
 VIEWS = ("one", "two")
+# 28 training structures of 2 views, 4 in each class; a quarter held out: 42 pictures, 6 steps of 7.
+QUICK = [
+    "--model",
+    "test_vit",
+    "--weights",
+    "random",
+    "--device",
+    "cpu",
+    "--batch-size",
+    "7",
+    "--holdout",
+    "0.25",
+    "--epochs",
+    "3",
+    "--lr",
+    "0.003",
+    "--progress",
+    "none",
+    "-q",
+]
 
 
 def job():
@@ -24,6 +45,12 @@ def job():
         sys.modules["train_pixels"] = module
         spec.loader.exec_module(module)
     return sys.modules["train_pixels"]
+
+
+def content(output):
+    """Content hash of a result."""
+    with h5py.File(output) as h5:
+        return h5.attrs["content_hash"]
 
 
 def write_pixels(path, n=42, size=32, seed=5):
@@ -50,13 +77,15 @@ def write_pixels(path, n=42, size=32, seed=5):
     return path
 
 
-def write_split(folder, n_train=28, n_eval=14):
-    """Training structures first, then those of the evaluation."""
+def write_split(folder, n_train=28, n_eval=14, formulas=()):
+    """Training structures first, then those of the evaluation; `formulas` of the first of all."""
     folder.mkdir()
     rows = [
         {"material_id": f"s{k}", "crystal_system": CRYSTAL_SYSTEMS[k % 7]}
         for k in range(n_train + n_eval)
     ]
+    for row, formula in zip(rows, formulas, strict=False):
+        row["formula"] = formula
     for name, part in (("train", rows[:n_train]), ("eval", rows[n_train:])):
         (folder / f"{name}.jsonl").write_text("".join(json.dumps(row) + "\n" for row in part))
     return folder
