@@ -27,9 +27,9 @@ SAME_RECONSTRUCTION = 1e-8
 DELTA_MAX = 0.5
 #: Tolerances of the frontier by default, Å: those of the recorded ones.
 FRONTIER_DELTAS = (0.005, 0.01, 0.02, 0.03, 0.05, 0.075, 0.1, 0.125, 0.15, 0.2, 0.25, 0.3, 0.4, 0.5)
-#: Standard deviations of centroid noise by default, Å: the recorded ones, and on to five times the
-#: largest.
-NOISE_SIGMAS = (0.0, 0.001, 0.003, 0.01, 0.02, 0.05, 0.1)
+#: Standard deviations of centroid noise by default, Å: the recorded ones, and on to where R1 of the
+#: default reading has fallen below 0.95.
+NOISE_SIGMAS = (0.0, 0.001, 0.003, 0.01, 0.02, 0.05, 0.1, 0.15, 0.2)
 #: The same for comparing camera sets, Å: on to where positions no longer tell symmetries apart.
 DESIGN_SIGMAS = (0.0, 0.05, 0.1, 0.2, 0.3, 0.4)
 #: Atoms of a conventional cell beyond which a structure is refused by default.

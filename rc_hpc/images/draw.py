@@ -13,7 +13,7 @@ from rc_hpc.images.fast import FastRenderer
 from rc_hpc.images.files import encode_png, picture_name
 from rc_hpc.images.reference import ASE_WIDTH, AseRenderer
 from rc_hpc.images.scene import Scene
-from rc_hpc.images.ties import tied_pairs
+from rc_hpc.images.ties import tied_pairs, tied_pixels
 from rc_hpc.images.view import View, project
 
 
@@ -59,9 +59,9 @@ class Picture:
         Its geometry.
     tied_pairs
         Number of pairs whose order of painting is a convention; see `rc_hpc.images.ties`.
-    pixels_not_ase, largest_not_ase
-        Pixels that differ from ASE's own drawing, and the largest difference of a colour, of
-        255; -1 where that was not asked for.
+    pixels_not_ase, largest_not_ase, tied_not_ase
+        Pixels that differ from ASE's own drawing, the largest difference of a colour, of 255,
+        and those of the pixels that are depth ties; -1 where that was not asked for.
     """
 
     camera: int
@@ -75,6 +75,7 @@ class Picture:
     tied_pairs: int
     pixels_not_ase: int = -1
     largest_not_ase: int = -1
+    tied_not_ase: int = -1
 
 
 class Drawing:
@@ -102,13 +103,14 @@ class Drawing:
         # ASE rescales a wide drawing; how it rounds then is not repeated in the fast path.
         way = self.style.renderer if view.width <= ASE_WIDTH else Renderer.ase
         pixels = self._ways[way].draw(scene, view)
-        different = {}
+        different, ties = {}, tied_pairs(scene, view)
         if self.style.compare:
             ase = pixels if way is Renderer.ase else self._ways[Renderer.ase].draw(scene, view)
             apart = np.abs(pixels.astype(np.int16) - ase).max(axis=2)
             different = {
                 "pixels_not_ase": int(np.count_nonzero(apart)),
                 "largest_not_ase": int(apart.max()),
+                "tied_not_ase": int(tied_pixels(scene, view, ties, np.argwhere(apart)).sum()),
             }
         png = encode_png(pixels)
         return Picture(
@@ -120,6 +122,6 @@ class Drawing:
             way,
             scene,
             view,
-            len(tied_pairs(scene, view)),
+            len(ties),
             **different,
         )

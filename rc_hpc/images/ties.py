@@ -48,6 +48,31 @@ def tied_pairs(scene: Scene, view: View) -> np.ndarray:
     return pairs[meet][np.lexsort(pairs[meet].T[::-1])]
 
 
+def tied_pixels(scene: Scene, view: View, pairs: np.ndarray, pixels: np.ndarray) -> np.ndarray:
+    """Which pixels the paint of both things of a tied pair may reach, (p,) bool.
+
+    Parameters
+    ----------
+    pairs : (k, 2)
+        Of `tied_pairs`.
+    pixels : (p, 2)
+        Rows and columns, from the top and the left.
+    """
+    n, thick = len(view.radii), reaches(scene)
+    half = np.concatenate((np.zeros((n, 2)), view.halves))
+    middle = np.concatenate((view.centres, view.middles))
+    thick[:n] += view.radii
+    points = np.asarray(pixels, float)[:, ::-1] + 0.5
+    found = np.zeros(len(points), bool)
+    for first, second in pairs:
+        left = np.flatnonzero(~found)
+        for item in (first, second):
+            off = _to_line(points[left], middle[item][None], half[item][None])
+            left = left[off <= thick[item]]
+        found[left] = True
+    return found
+
+
 def _gaps(middle: np.ndarray, half: np.ndarray) -> np.ndarray:
     """Distances between two lines each, by middles and halves (k, 2, 2); a disc is a point."""
     (a, b), (h, g) = middle.swapaxes(0, 1), half.swapaxes(0, 1)

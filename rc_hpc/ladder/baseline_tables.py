@@ -268,7 +268,8 @@ def _emitted(e: Evidence):
 def _transplant(e: Evidence):
     return (
         "Emitted atoms against the conventional cell, "
-        f"within {transplant.TOLERANCE:g} (fractional); never read the strict score alone",
+        f"within {transplant.TOLERANCE:g} (fractional); never read the strict score alone; the "
+        f"null deals the lists to other structures, {transplant.REPEATS} times: sd over these",
         transplant.score_all(*_emitted(e)),
     )
 

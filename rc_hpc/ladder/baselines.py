@@ -36,6 +36,9 @@ FEATURES = (
     "n_sites",
     "density",
 )
+#: Readings of the three ratios: of the sorted edges, smaller over larger (the released one), the
+#: other way round, and of a, b, c as they stand.
+RATIOS = ("sorted", "sorted, inverse", "as they stand")
 #: Features of the shape-free forest, in its order.
 SHAPE_FREE = ("n_sites", "density", "volume")
 #: Decimals kept of a feature: with all of them, as the released forest had it, last-bit noise in
@@ -66,10 +69,28 @@ def cell_parameters(lattices: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.nd
     return edges, angles, np.abs(np.linalg.det(lattices))
 
 
-def features(lattices: np.ndarray, n_sites: np.ndarray, mass_per_atom: np.ndarray) -> np.ndarray:
-    """The features named in `FEATURES` of n cells, (n, 19)."""
+def features(
+    lattices: np.ndarray,
+    n_sites: np.ndarray,
+    mass_per_atom: np.ndarray,
+    ratio: str = RATIOS[0],
+    angle_ddof: int = 0,
+    edge_ddof: int = 0,
+) -> np.ndarray:
+    """The features named in `FEATURES` of n cells, (n, 19).
+
+    Parameters
+    ----------
+    ratio
+        Of `RATIOS`: what the three ratios of edges are of.
+    angle_ddof, edge_ddof
+        0 for population, 1 for sample deviations.
+    """
     edges, angles, volume = cell_parameters(lattices)
-    low, mid, high = np.sort(edges, axis=1).T
+    one, two, three = (edges if ratio == RATIOS[2] else np.sort(edges, axis=1)).T
+    ratios = [one / two, two / three, one / three]
+    if ratio == RATIOS[1]:
+        ratios = [1 / each for each in ratios]
     alpha, beta, gamma = angles.T
     density = n_sites * mass_per_atom * _DENSITY_UNIT / volume
     columns = np.column_stack(
@@ -77,16 +98,14 @@ def features(lattices: np.ndarray, n_sites: np.ndarray, mass_per_atom: np.ndarra
             edges,
             angles,
             volume,
-            low / mid,
-            mid / high,
-            low / high,
+            *ratios,
             abs(alpha - 90),
             abs(beta - 90),
             abs(gamma - 90),
             abs(gamma - 120),
             angles.max(axis=1) - angles.min(axis=1),
-            angles.std(axis=1),
-            edges.std(axis=1) / edges.mean(axis=1),
+            angles.std(axis=1, ddof=angle_ddof),
+            edges.std(axis=1, ddof=edge_ddof) / edges.mean(axis=1),
             n_sites,
             density,
         ]

@@ -33,6 +33,10 @@ _COLUMNS = (
     "lattice",
     "lattice_stored",
     "space_group",
+    "space_group_conventional",
+    "source_space_group",
+    "neighbourhood_stable",
+    "flipped",
 )
 
 
@@ -184,6 +188,19 @@ def read_ceiling(path: Path, ids: Sequence[str], truths: Sequence[str] | np.ndar
     delta = options["delta"]
     name = "R1" if delta == options["pack"]["tau"] else f"R1^{delta:g}"
     return Ceiling(name, correct[rows], options)
+
+
+def read_phantoms(path: Path, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray, float]:
+    """Views of each subset of a census (K,), phantoms of these rows (n, K), and delta, Å.
+
+    Phantoms at which rays meet within 1e-6 Å, residuals within delta.
+    """
+    with open_ours(path, "census") as h5:
+        order = np.argsort(rows)
+        counts = h5["cells/n_phantoms_exact"][rows[order]]
+        sizes = h5["subsets/size"][()]
+        delta = float(json.loads(h5.attrs["options"])["delta"])
+    return sizes, counts[np.argsort(order)], delta
 
 
 def read_labels(path: Path, key: str) -> dict[str, str]:

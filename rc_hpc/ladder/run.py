@@ -8,16 +8,17 @@ from pathlib import Path
 
 from rc_hpc.core.door import Talk
 from rc_hpc.core.errors import Exit, UsageError
-from rc_hpc.ladder import baseline_tables
+from rc_hpc.ladder import baseline_tables, paper_tables
 from rc_hpc.ladder import tables as ladder_tables
 from rc_hpc.ladder.evidence import Evidence, Missing
 from rc_hpc.ladder.figures import draw_ladder
-from rc_hpc.ladder.options import ALL, LadderOptions
+from rc_hpc.ladder.options import ALL, TABLES, LadderOptions
 from rc_hpc.report.plot import tell
 from rc_hpc.report.tables import DIGITS_P, Table, show, write
 
 #: What makes each table: its caption, without the digits, and its frame.
-MAKERS = ladder_tables.MAKERS | baseline_tables.MAKERS
+_EVERY = ladder_tables.MAKERS | baseline_tables.MAKERS | paper_tables.MAKERS
+MAKERS = {name: _EVERY[name] for name in TABLES}
 
 
 def run(options: LadderOptions, talk: Talk) -> int:

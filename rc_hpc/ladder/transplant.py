@@ -11,6 +11,7 @@ the strict score must never be read alone.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from itertools import chain
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -22,6 +23,10 @@ if TYPE_CHECKING:
 
 #: Largest distance of a match, fractional.
 TOLERANCE = 0.15
+#: How often the lists are dealt anew for the null.
+REPEATS = 10
+#: Summaries whose spread over the repeats is told.
+SPREAD = ("median_recall", "mean_recall", "median_precision", "zero_match")
 
 
 class Atoms(NamedTuple):
@@ -109,7 +114,7 @@ def null_pairs(n: int, repeats: int, seed: int = 0) -> list[np.ndarray]:
 
 
 def score_all(
-    emitted: Mapping[str, Atoms], truth: Mapping[str, Atoms], repeats: int = 5, seed: int = 0
+    emitted: Mapping[str, Atoms], truth: Mapping[str, Atoms], repeats: int = REPEATS, seed: int = 0
 ) -> pd.DataFrame:
     """All scores and their nulls over the structures of which something was emitted.
 
@@ -124,34 +129,36 @@ def score_all(
     -------
     DataFrame
         One row per score, matching and kind of list (own, or the null's): medians and means over
-        the structures, and how many have no match.
+        the structures, and how many have no match; of the null over the structures of all
+        repeats, with the standard deviations of the single repeats' values (``sd_...``).
     """
     ids = [id_ for id_, atoms in emitted.items() if len(atoms.species)]
-    own = [(id_, id_) for id_ in ids]
+    own = [[(id_, id_) for id_ in ids]]
     dealt = [
-        (ids[other], id_)
+        [(ids[other], id_) for id_, other in zip(ids, pairs, strict=True)]
         for pairs in null_pairs(len(ids), repeats, seed)
-        for id_, other in zip(ids, pairs, strict=True)
     ]
     records = []
     for matching in MATCHINGS:
         for name, score in SCORES.items():
-            for lists, pairs in (("own", own), ("of other structures", dealt)):
-                matches = [score(emitted[theirs], truth[id_], matching) for theirs, id_ in pairs]
+            for lists, rounds in (("own", own), ("of other structures", dealt)):
+                each = [
+                    [score(emitted[theirs], truth[id_], matching) for theirs, id_ in pairs]
+                    for pairs in rounds
+                ]
                 what = {"score": name, "matching": matching, "lists": lists}
-                records.append(what | _summary(matches))
+                what["repeats"] = len(rounds)
+                records.append(what | _summary(list(chain.from_iterable(each))) | _spread(each))
     columns = (
         "score",
         "matching",
         "lists",
+        "repeats",
         "scored",
-        "median_recall",
-        "mean_recall",
-        "median_precision",
-        "zero_match",
+        *(name for told in SPREAD for name in (told, f"sd_{told}")),
         "median_distance",
     )
-    return frame_of(records, columns, ("scored", "zero_match"))
+    return frame_of(records, columns, ("repeats", "scored", "zero_match"))
 
 
 def emission(emitted: Mapping[str, Atoms], truth: Mapping[str, Atoms]) -> pd.DataFrame:
@@ -213,6 +220,14 @@ def _score(distances: np.ndarray, emitted: Atoms, truth: Atoms) -> Match:
         n / len(emitted.species),
         float(np.median(distances)) if n else float("nan"),
     )
+
+
+def _spread(rounds: list[list[Match]]) -> dict:
+    """Standard deviations of the summaries of several rounds; nothing where there is one."""
+    if len(rounds) < 2:
+        return {}
+    summaries = [_summary(matches) for matches in rounds]
+    return {f"sd_{name}": np.std([one[name] for one in summaries], ddof=1) for name in SPREAD}
 
 
 def _summary(matches: list[Match]) -> dict:

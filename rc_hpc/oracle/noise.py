@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import itertools
 from dataclasses import dataclass
-from functools import lru_cache
 
 import numpy as np
 
@@ -17,13 +16,18 @@ from rc_hpc.core.constants import (
     ANGLE_TOLERANCE,
     CENSUS_ZERO,
     DELTA,
-    MAX_VIEWS,
     NUMERICAL_ZERO,
     SAME_RECONSTRUCTION,
     TAU,
 )
 from rc_hpc.core.errors import Status, StructureError, UsageError
-from rc_hpc.core.vocabulary import ESTIMATORS, LABELLERS, MERGE_RULES, RECORDED_READING
+from rc_hpc.core.vocabulary import (
+    ESTIMATORS,
+    LABELLERS,
+    MERGE_RULES,
+    RECORDED_READING,
+    System,
+)
 from rc_hpc.core.vocabulary import NOISE_RULES as RULES
 from rc_hpc.geometry.pairs import cameras_of, least_squares_inverse, pair_frames, subset_masks
 from rc_hpc.geometry.protocol import Protocol
@@ -45,6 +49,7 @@ from rc_hpc.oracle.cell import PackedCell, tile
 from rc_hpc.oracle.correspondence import correspond
 from rc_hpc.oracle.draws import counter_draws
 from rc_hpc.oracle.reading import Reconstructions
+from rc_hpc.oracle.spread import distance_to_truth, misfit_bound, spread_of
 from rc_hpc.symmetry.guard import NULL_RECORDER
 from rc_hpc.symmetry.labels import label_cell
 from rc_hpc.symmetry.recorder import Recorder
@@ -53,8 +58,10 @@ from rc_hpc.symmetry.statistical import LEVEL, symmetrised
 #: Drawn atoms of one species beyond which a structure is refused: the matching takes their
 #: square, thrice.
 MANY_ATOMS = 5000
-#: More candidates than there can be: an estimator's pair alone is never too much.
-MANY = np.iinfo(np.int64).max
+#: Candidates of an estimator's pair beyond which a structure is refused: 100 bytes each here, and
+#: some ten times that where they are merged. With delta in proportion to sigma, most rays of a
+#: species pass most others in large noise.
+MANY_CANDIDATES = 1_000_000
 #: delta of the rule `common` in units of sigma. A centroid and a position predicted from two
 #: perpendicular views differ by sqrt(2) sigma a coordinate, so 8 sigma is 5.7 deviations:
 #: exceeded once in 10^7 centroids.
@@ -195,7 +202,8 @@ class NoisyOracle:
         Returns
         -------
         dict of (D, N) arrays
-            `space_group` (0: none), `n_recovered`, `symprec` of the label, Å, and of the
+            `space_group` (0: none), `lowest_system` (of `SymmetricCell`; none where nothing is
+            tested), `n_recovered`, `symprec` of the label, Å, and of the
             distances of recovered points from the nearest true atom of their species the
             largest, `error`, and the `median_error`, Å, NaN where nothing is recovered. No
             labeller but `true-error` depends on those.
@@ -203,7 +211,7 @@ class NoisyOracle:
         Raises
         ------
         StructureError
-            More than `MANY_ATOMS` drawn atoms of one species.
+            More than `MANY_ATOMS` drawn atoms of one species, or `MANY_CANDIDATES`.
         """
         lattice, positions, numbers = tile(
             cell.lattice, cell.positions, cell.numbers, self.protocol.tiling
@@ -222,7 +230,9 @@ class NoisyOracle:
                 counter_draws(cell.id, seed, positions, numbers, len(self.views)) for seed in seeds
             ]
         shape = (len(sigmas), len(seeds))
-        read = {name: np.zeros(shape, int) for name in ("space_group", "n_recovered")}
+        read = {
+            name: np.zeros(shape, int) for name in ("space_group", "lowest_system", "n_recovered")
+        }
         read |= {name: np.full(shape, np.nan) for name in ("symprec", "error", "median_error")}
         for d, sigma in enumerate(sigmas):
             for k in range(len(seeds)):
@@ -231,14 +241,14 @@ class NoisyOracle:
                         array[d, k] = array[d, 0]
                     continue
                 kinds, points, spread = self.locate(numbers, exact + sigma * draws[k], sigma)
-                distance = _distance_to_truth(kinds, points, numbers, positions)
+                distance = distance_to_truth(kinds, points, numbers, positions)
                 symprec = self.symprec(sigma, distance)
                 read["n_recovered"][d, k] = len(points)
                 read["symprec"][d, k] = symprec
                 if len(points):
                     read["error"][d, k] = distance.max()
                     read["median_error"][d, k] = np.median(distance)
-                    read["space_group"][d, k] = self.label(
+                    read["space_group"][d, k], read["lowest_system"][d, k] = self.label(
                         lattice, kinds, points, sigma**2 * spread, symprec
                     )
         return read
@@ -268,7 +278,7 @@ class NoisyOracle:
         if self.reading.estimator != "all-views":
             return *self._pair_points(images, delta), 1.0
         points = sort_points(images, False, NUMERICAL_ZERO).screen
-        bound = CENSUS_ZERO**2 + sigma**2 * _misfit_bound(2 * len(self.views) - 3)
+        bound = CENSUS_ZERO**2 + sigma**2 * misfit_bound(2 * len(self.views) - 3)
         atoms, misfits, _ = zip(
             *(
                 correspond(
@@ -292,8 +302,17 @@ class NoisyOracle:
 
     def _pair_points(self, images: ImagePoints, delta: float) -> tuple[np.ndarray, np.ndarray]:
         """Accepted and merged candidates of the estimator's pair."""
-        limits = Limits(NUMERICAL_ZERO, delta, delta, MANY, MANY)
-        enumerated, *_ = enumerate_points(images, self.by_atom, self.cameras, self.frames, limits)
+        limits = Limits(NUMERICAL_ZERO, delta, delta, MANY_CANDIDATES, MANY_CANDIDATES)
+        enumerated, total, _ = enumerate_points(
+            images, self.by_atom, self.cameras, self.frames, limits
+        )
+        if total > MANY_CANDIDATES:
+            raise StructureError(
+                Status.too_large,
+                f"{total} candidates of one pair of views within delta {delta:g} Å; at most "
+                f"{MANY_CANDIDATES} are read: take smaller --sigmas, or --estimators all-views, "
+                "which lists none",
+            )
         reconstructed: Reconstructed = reconstruct_subsets(
             self.subset,
             Merging(MERGE_RULES.index(self.reading.merge), delta, NUMERICAL_ZERO),
@@ -305,8 +324,10 @@ class NoisyOracle:
         )
         return Reconstructions(*reconstructed, images.species, self.by_atom).cells[0]
 
-    def label(self, lattice, numbers, positions, variance: float, symprec: float) -> int:
-        """Space-group number of located atoms, 0 where there is none.
+    def label(
+        self, lattice, numbers, positions, variance: float, symprec: float
+    ) -> tuple[int, System]:
+        """Space-group number of located atoms, 0 where there is none, and lowest system left.
 
         Parameters
         ----------
@@ -316,8 +337,9 @@ class NoisyOracle:
             Å.
         """
         reading, frac = self.reading, positions @ np.linalg.inv(lattice)
+        lowest = System.none
         if reading.labeller == "statistical":
-            frac = symmetrised(
+            moved = symmetrised(
                 lattice,
                 frac,
                 numbers,
@@ -325,11 +347,12 @@ class NoisyOracle:
                 reading.tau,
                 reading.angle_tolerance,
                 reading.level,
-            ).frac
+            )
+            frac, lowest = moved.frac, moved.lowest
         found, _ = label_cell(
             lattice, frac, numbers, symprec, reading.angle_tolerance, recorder=self.recorder
         )
-        return 0 if found is None else found.number
+        return 0 if found is None else found.number, lowest
 
     def symprec(self, sigma: float, distance) -> float:
         """symprec of the label, Å: see `NoiseReading`.
@@ -352,46 +375,3 @@ class NoisyOracle:
             return tau
         gain = np.sqrt(np.linalg.eigvalsh(self.covariance)[-1])
         return max(tau, float(2 * np.sqrt(chi2.isf(1e-3 / n_atoms, 3)) * gain * sigma))
-
-
-def spread_of(misfits, sigma: float, n_views: int) -> float:
-    """By what the variance of all-view positions exceeds that of centroids whose atoms are known.
-
-    A camera along a lattice vector shows atoms that differ by it at one place. Which of their
-    centroids belongs to which atom is then chosen by the misfit, which this lowers. The choice
-    only deals the same errors out anew: what the misfits lack, of the 2 n_views - 3 times
-    sigma^2 an atom that they would be, is in the positions' errors on the screens, beside the
-    three times sigma^2 that are there anyway.
-
-    Parameters
-    ----------
-    misfits : (n,)
-        Å^2.
-
-    Returns
-    -------
-    float
-        At least 1.
-    """
-    if sigma == 0:
-        return 1.0
-    return max(1.0, (2 * n_views - float(np.mean(misfits)) / sigma**2) / 3)
-
-
-@lru_cache(maxsize=MAX_VIEWS)
-def _misfit_bound(freedom: int) -> float:
-    """Misfit of an atom per sigma^2 that is exceeded once in 10^7 atoms."""
-    from scipy.stats import chi2
-
-    return float(chi2.isf(1e-7, freedom))
-
-
-def _distance_to_truth(kinds, points, numbers, positions):
-    """Distance (m,) of each point to the nearest true atom of its species, Å."""
-    from scipy.spatial import cKDTree
-
-    distance = np.empty(len(points))
-    for kind in np.unique(kinds):
-        own = kinds == kind
-        distance[own] = cKDTree(positions[numbers == kind]).query(points[own])[0]
-    return distance

@@ -15,12 +15,16 @@ from functools import lru_cache
 import numpy as np
 
 from rc_hpc.core.constants import ANGLE_TOLERANCE, NUMERICAL_ZERO, TAU
+from rc_hpc.core.vocabulary import System
 from rc_hpc.kernels.operations import generated_group, possible_operations
 from rc_hpc.symmetry.guard import check_arrays, spglib_raises
 
 #: Nominal chance with which a true symmetry is refused at each test. Small, because a crystal
 #: is tested several times, the easiest enlargement first, and loses its system if one fails.
 LEVEL = 1e-4
+#: Chance below which the step up from a lower group is doubtful: the errors alone would rarely
+#: leave so much, and the lower group is not excluded.
+DOUBT = 0.05
 #: Standard deviations that tau counts for next to the errors of the atoms.
 _SPAN = 3.0
 #: Times that an operation's translation is fitted and the atoms are mapped again.
@@ -41,12 +45,47 @@ class SymmetricCell:
         Chi-square of the moves.
     freedom : int
         Its degrees of freedom.
+    system : System
+        Crystal system of the group.
+    lowest : System
+        Lowest crystal system that is not excluded: of the groups on the way up to this one,
+        those from which the rest of the way costs more chi-square than the errors leave once in
+        1 / DOUBT crystals; else of the group itself.
     """
 
     frac: np.ndarray
     order: int
     misfit: float
     freedom: int
+    system: System
+    lowest: System
+
+
+def system_of_rotations(rotations: np.ndarray) -> System:
+    """Crystal system of a point group, (G, 3, 3), from the orders of its rotations.
+
+    What an improper operation turns by counts; each rotation once.
+    """
+    proper = {(np.rint(np.linalg.det(r)) * np.rint(r)).astype(int).tobytes(): r for r in rotations}
+    traces = [round(float(np.linalg.det(r) * np.trace(r))) for r in proper.values()]
+    twofold, threefold, fourfold, sixfold = (traces.count(t) for t in (-1, 0, 1, 2))
+    if threefold >= 8:
+        return System.cubic
+    if sixfold:
+        return System.hexagonal
+    if threefold:
+        return System.trigonal
+    if fourfold:
+        return System.tetragonal
+    if twofold >= 3:
+        return System.orthorhombic
+    return System.monoclinic if twofold else System.triclinic
+
+
+def lattice_system(lattice, tau: float = TAU, angle_tolerance: float = ANGLE_TOLERANCE) -> System:
+    """Crystal system that the lattice's metric alone would tell, whatever its atoms."""
+    lattice = np.ascontiguousarray(lattice, float)
+    return system_of_rotations(_lattice_rotations(lattice.tobytes(), tau, angle_tolerance)[0])
 
 
 @lru_cache(maxsize=4096)
@@ -189,6 +228,7 @@ def symmetrised(
     generators, group = [operations.identity], np.array([operations.identity])
     moves, misfit, freedom = np.zeros((n, 3)), 0.0, 0
     refused = set()
+    way = [(group, misfit, freedom, True)]  # group, its chi-square, whether tau accepts it
     for m in np.argsort(np.square(scores).sum(axis=1), kind="stable"):
         if not usable[m] or m in group:
             continue
@@ -199,11 +239,18 @@ def symmetrised(
         if exact[larger].all() or fit[1] - misfit <= _quantile(fit[2] - freedom, level):
             group, (moves, misfit, freedom) = larger, fit
             generators.append(m)
+            way.append((group, misfit, freedom, bool(exact[larger].all())))
         else:
             refused.add(larger.tobytes())
     result = np.empty_like(frac)
     result[order] = frac[order] + moves @ np.linalg.inv(lattice)
-    return SymmetricCell(result, len(group), misfit, freedom)
+    systems = [system_of_rotations(rotations[operations.which[step[0]]]) for step in way]
+    lowest = systems[-1]
+    for (_, before, fewer, _), system in zip(way[:-1], systems[:-1], strict=True):
+        above = not way[-1][3] and misfit - before > _quantile(freedom - fewer, DOUBT)
+        if above and system < lowest:
+            lowest = system
+    return SymmetricCell(result, len(group), misfit, freedom, systems[-1], lowest)
 
 
 @lru_cache(maxsize=1 << 14)

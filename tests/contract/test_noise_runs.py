@@ -20,8 +20,10 @@ from census_cases import (
 )
 
 from rc_hpc.core.errors import Exit
+from rc_hpc.core.vocabulary import System
 from rc_hpc.kinds.noise.counts import count_noise
 from rc_hpc.stats.crossing import crossing, paired
+from rc_hpc.symmetry.labels import code_table
 from rc_hpc.tables import main as tables
 
 CAMERAS = """\
@@ -42,6 +44,8 @@ OPTIONS = (
     "2",
     "--rules",
     "all",
+    "--displace",
+    "0.4",
 )
 
 
@@ -214,6 +218,10 @@ def test_tables_count_what_the_file_says(base, tmp_path, capfd):
     assert set(found) == {
         "noise",
         "crossings",
+        "systems",
+        "near-symmetric",
+        "never-right",
+        "displaced",
         "paired",
         "kappa",
         "conditioning",
@@ -225,7 +233,12 @@ def test_tables_count_what_the_file_says(base, tmp_path, capfd):
     assert 0 < kept.sum() < len(kept)
     with h5py.File(base / "base.h5") as h5:
         noise = {name: h5[f"noise/{name}"][()][kept] for name in h5["noise"]}
-        atoms = h5["structures/n_atoms"][()][kept]
+        about = {
+            name: h5[f"structures/{name}"][()][kept]
+            for name in ("n_atoms", "crystal_system", "lattice_system", "flipped")
+        }
+        about["id"] = h5["structures/id"].asstr()[()][kept]
+    atoms, system_of = about["n_atoms"], code_table()[:, 0]
     names, rules, sigmas = (
         ["frozen", "three@2x1x1"],
         ["common", "paper", "record"],
@@ -245,6 +258,15 @@ def test_tables_count_what_the_file_says(base, tmp_path, capfd):
             (kept.sum(), seeds.mean(), seeds.min(), seeds.max())
         )
         assert row["R1_low95"] <= row["R1"] <= row["R1_high95"]
+        assert row["R1_lowboot95"] <= row["R1"] <= row["R1_highboot95"]
+        lowest = noise["lowest_system"][:, p, r, d]
+        doubtful = (lowest > 0) & (lowest < system_of[noise["space_group"][:, p, r, d]])
+        shares = [
+            (right[:, p, r, d] & ~doubtful).mean(),
+            doubtful.mean(),
+            (~right[:, p, r, d] & ~doubtful).mean(),
+        ]
+        assert row[["right", "undecided", "wrong"]].tolist() == pytest.approx(shares)
         assert row["R1_bravais"] == pytest.approx(noise["correct_bravais"][:, p, r, d].mean())
         assert (
             row["more"] == (noise["n_recovered"][:, p, r, d] > (atoms * [1, 2][p])[:, None]).sum()
@@ -262,6 +284,38 @@ def test_tables_count_what_the_file_says(base, tmp_path, capfd):
         assert row["crossing_angstrom"] == pytest.approx(
             crossing(sigmas, right[:, p, r].mean(axis=(0, 2)))
         )
+        low, high = row["crossing_lowboot95"], row["crossing_highboot95"]
+        assert not low > row["crossing_angstrom"] and not high < row["crossing_angstrom"]
+    own = found["systems"][found["systems"]["structures"] == "without quarantined"]
+    for _, row in own[(own["protocol"] == "frozen") & (own["rule"] == "common")].iterrows():
+        codes = [*about["crystal_system"]]
+        mine = np.array([row["system"] in ("all", System(code).name) for code in codes])
+        alone = about["lattice_system"][mine] == about["crystal_system"][mine]
+        assert (row["n"], row["lattice_alone_count"]) == (mine.sum(), alone.sum())
+        assert row["R1 at 0.05 Å"] == pytest.approx(right[mine, 0, 0, 1].mean())
+    own = found["near-symmetric"]
+    own = own[(own["structures"] == "without quarantined") & (own["protocol"] == "frozen")]
+    for _, row in own[own["rule"] == "common"].iterrows():
+        near = about["flipped"] == (row["crystals"] == "near-symmetric")
+        d = sigmas.index(row["sigma_angstrom"])
+        assert (row["n"], row["R1"]) == pytest.approx((near.sum(), right[near, 0, 0, d].mean()))
+    own = found["never-right"]
+    for _, row in own[own["structures"] == "without quarantined"].iterrows():
+        p, r = names.index(row["protocol"]), rules.index(row["rule"])
+        d = sigmas.index(row["sigma_angstrom"])
+        lost = ~right[:, p, r, d].any(axis=1)
+        assert row["never_right_count"] == lost.sum()
+        assert row["ids"].split(", ") == sorted(about["id"][lost])
+    own = found["displaced"][found["displaced"]["structures"] == "without quarantined"]
+    assert len(own)
+    for _, row in own.iterrows():
+        p, r = names.index(row["protocol"]), rules.index(row["rule"])
+        d, code = sigmas.index(row["sigma_angstrom"]), System[row["system"]]
+        mine = (about["crystal_system"] == code) & (atoms > 1)
+        same = system_of[noise["displaced_space_group"][mine, p, r, d]] == code
+        assert (row["n"], row["read_as_before"]) == pytest.approx((mine.sum(), same.mean()))
+    # without errors displaced cells are not what they were
+    assert (own[own["sigma_angstrom"] == 0]["read_as_before"] == 0).all()
     own = found["paired"][found["paired"]["structures"] == "without quarantined"]
     assert len(own) == 3 * (3 + 2 * 3)
     for _, row in own.iterrows():
@@ -293,7 +347,10 @@ def test_small_blocks_give_the_same_counts(base):
     whole, small = count_noise(base / "base.h5"), count_noise(base / "base.h5", block_bytes=1)
     for name, tally in whole.sets().items():
         other = vars(small.sets()[name])
+        assert tally.ids.tolist() == other["ids"].tolist()
         for field, value in vars(tally).items():
+            if field == "ids":
+                continue
             for one, two in (
                 ((value[k], other[field][k]) for k in value)
                 if field == "budgets"
@@ -310,6 +367,7 @@ def test_small_blocks_give_the_same_counts(base):
         (("--sigmas", "nan"), "--sigmas"),
         (("--sigmas", "0.1,x"), "--sigmas"),
         (("--seeds", "0"), "--seeds"),
+        (("--displace", "-1"), "--displace"),
         (("--rules", "loose"), "'loose'"),
         (("--estimators", "mean"), "'mean'"),
         (("--labeller", "truth"), "--labeller"),

@@ -141,6 +141,17 @@ def test_tables_count_what_the_file_says(base, tmp_path, capfd):
             (np.sign(recovered - found["structures/n_atoms"]) == sign).sum() for sign in (0, 1, -1)
         ]
         assert row["point_error_angstrom"] == error[np.isfinite(error)].max()
+        ignorant = [k for k, reading in enumerate(readings) if reading[0] != "excused"]
+        others = found["occlusion/correct_crystal_system"][:, ignorant, *where[1:]].any(axis=1)
+        unplaced = found["sites/n_lost"][:, *where[1:]] > 0
+        losses = [
+            (~right & unplaced).sum(),
+            (~right & ~unplaced & ~others).sum(),
+            (~right & ~unplaced & others).sum(),
+        ]
+        assert [
+            row[f"lost_by_{name}"] for name in ("pictures", "every_rule", "this_rule")
+        ] == losses and sum(losses) == kept.sum() - right.sum()
     own = visibility[visibility["structures"] == "without quarantined"]
     for name in ("occluded", "redundant"):
         np.testing.assert_allclose(

@@ -22,7 +22,7 @@ from rc_hpc.images.draw import Drawing, Style
 from rc_hpc.images.fast import FastRenderer
 from rc_hpc.images.files import PICTURE_NAME, encode_png, picture_folder, picture_name
 from rc_hpc.images.reference import AseRenderer
-from rc_hpc.images.ties import reaches, tied_pairs
+from rc_hpc.images.ties import reaches, tied_pairs, tied_pixels
 from rc_hpc.images.view import project
 
 pytestmark = pytest.mark.long
@@ -213,9 +213,39 @@ def test_comparison_counts_the_pixels():
         apart = np.abs(pixels - ase.draw(picture.scene, picture.view)).max(axis=2)
         assert picture.pixels_not_ase == np.count_nonzero(apart)
         assert picture.largest_not_ase == apart.max()
+        tied = tied_slowly(picture, np.argwhere(apart))
+        assert picture.tied_not_ase == tied == picture.pixels_not_ase
         if picture.tied_pairs == 0:
             assert picture.pixels_not_ase == 0
     assert {picture.pixels_not_ase for picture in pictures_of(rock_salt())} == {-1}
+    assert {picture.tied_not_ase for picture in pictures_of(rock_salt())} == {-1}
+
+
+def tied_slowly(picture, pixels):
+    """Pixels that both things of a tied pair may paint: a disc, or what lies along a segment."""
+    scene, view = picture.scene, picture.view
+    n, reach, count = len(view.radii), reaches(scene), 0
+
+    def paints(item, point):
+        if item < n:
+            return np.hypot(*(point - view.centres[item])) <= view.radii[item] + reach[item]
+        middle, half = view.middles[item - n], view.halves[item - n]
+        along = np.linspace(-1, 1, 2001)[:, None] * half
+        return np.hypot(*(point - middle - along).T).min() <= reach[item] + 1e-3
+
+    for row, column in pixels:
+        point = np.array([column + 0.5, row + 0.5])
+        count += any(paints(a, point) and paints(b, point) for a, b in tied_pairs(scene, view))
+    return count
+
+
+def test_a_pixel_elsewhere_is_no_tie():
+    picture, *_ = (one for one in pictures_of(rock_salt(), 128) if one.tied_pairs)
+    pairs = tied_pairs(picture.scene, picture.view)
+    inside = np.concatenate([picture.view.centres, picture.view.middles])[pairs[0, 0]]
+    pixels = np.array([[0, 0], np.round(inside[::-1]).astype(int)])
+    found = tied_pixels(picture.scene, picture.view, pairs, pixels)
+    assert not found[0] and tied_slowly(picture, pixels) == found.sum()
 
 
 def chunks(png):

@@ -182,7 +182,9 @@ def test_every_table_that_can_be_made_is_printed(folder, tmp_path, capsys):
     assert {line.split()[2] for line in lines} == {
         "conventions",
         "family",
+        "forest-readings",
         "granularity",
+        "overlap",
         "resampling",
         "transplant",
         "emission",

@@ -68,7 +68,11 @@ def later(kind):
     """Datasets that files of that version lack by declaration."""
     if kind not in ROWED:
         return ()
-    return tuple(column.path for column in schema_of(kind, "").main if column.later)
+    schema = schema_of(kind, "")
+    tables = {"": schema.main, **{f"{name}/": table for name, table in schema.children.items()}}
+    return tuple(
+        prefix + column.path for prefix, table in tables.items() for column in table if column.later
+    )
 
 
 @pytest.mark.parametrize("kind", COMMANDS)

@@ -170,3 +170,62 @@ def test_order_of_the_atoms_does_not_matter():
 def test_what_spglib_does_not_survive_is_refused():
     with pytest.raises(StructureError, match="NaN"):
         symmetrised(np.eye(3), [[np.nan, 0, 0]], [1], SPREAD)
+
+
+@pytest.mark.parametrize("number", [1, 2, 6, 8, 10, 16, 25, 47, 81, 99, 111, 123, 143, 147, 149])
+def test_the_system_of_a_group_follows_from_its_rotations(number):
+    assert_system(number)
+
+
+@pytest.mark.parametrize("number", [155, 160, 164, 168, 174, 187, 191, 195, 200, 207, 215, 221])
+def test_the_system_of_higher_groups_too(number):
+    assert_system(number)
+
+
+def assert_system(number):
+    import spglib
+
+    from rc_hpc.core.vocabulary import System
+    from rc_hpc.symmetry.labels import crystal_system
+    from rc_hpc.symmetry.statistical import system_of_rotations
+
+    hall = next(k for k in range(1, 531) if spglib.get_spacegroup_type(k).number == number)
+    rotations = spglib.get_symmetry_from_database(hall)["rotations"]
+    assert system_of_rotations(rotations).name == crystal_system(number)
+    # translations within the cell change nothing
+    assert (
+        system_of_rotations(np.concatenate([rotations, rotations]))
+        == (System[crystal_system(number)])
+    )
+
+
+def test_the_lattice_alone_tells_its_metric():
+    from rc_hpc.symmetry.statistical import lattice_system
+
+    hexagonal = np.array([[4, 0, 0], [-2, 2 * 3**0.5, 0], [0, 0, 6.0]])
+    for lattice, system in (
+        (4 * np.eye(3), "cubic"),
+        (np.diag([4, 4, 5.0]), "tetragonal"),
+        (hexagonal, "hexagonal"),
+        (np.diag([4, 5, 6.0]), "orthorhombic"),
+        (np.array([[4, 0, 0], [0, 5, 0], [1, 0, 6.0]]), "monoclinic"),
+        (np.array([[4, 0, 0], [1.1, 5, 0], [1, 0.7, 6.0]]), "triclinic"),
+    ):
+        assert lattice_system(lattice).name == system
+
+
+def test_a_doubtful_step_leaves_the_lower_system_open():
+    """A tetragonal crystal whose atoms are 2.6 deviations off: cubic is read, not beyond doubt."""
+    lattice = 4.0 * np.eye(3)
+    numbers = np.array([22, 8, 8, 8])
+    ideal = np.array([[0.5, 0.5, 0.5], [0.5, 0.5, 0], [0.5, 0, 0.5], [0, 0.5, 0.5]])
+    sigma = 0.05
+    seen = {}
+    for shift in (0.0, 0.16, 0.6):
+        frac = ideal.copy()
+        frac[0, 2] += shift / 4
+        cell = symmetrised(lattice, frac, numbers, sigma**2 * np.eye(3))
+        seen[shift] = cell.system.name, cell.lowest.name
+    assert seen[0.0] == ("cubic", "cubic")
+    assert seen[0.16] == ("cubic", "tetragonal")
+    assert seen[0.6] == ("tetragonal", "tetragonal")

@@ -100,7 +100,10 @@ def test_all_scores_together():
     assert len(frame) == 12 and set(frame["scored"]) == {4, 8}
     own = frame[frame["lists"] == "own"]
     assert (own["median_recall"] == 1).all() and (own["zero_match"] == 0).all()
-    assert (frame[frame["lists"] != "own"]["mean_recall"] < 1).all()
+    null = frame[frame["lists"] != "own"]
+    assert (null["mean_recall"] < 1).all()
+    assert own["repeats"].eq(1).all() and own["sd_mean_recall"].isna().all()
+    assert null["repeats"].eq(2).all() and null["sd_mean_recall"].ge(0).all()
     counts = emission(emitted, {**truth, "refused": TRUTH}).set_index("quantity")
     assert counts.loc["structures with atoms emitted", ["count", "n"]].tolist() == [4, 5]
     assert (
@@ -113,3 +116,17 @@ def test_nothing_emitted_at_all():
     frame = score_all({"a": atoms_of([], [])}, {"a": TRUTH})
     assert (frame["scored"] == 0).all() and frame["median_recall"].isna().all()
     assert emission({"a": atoms_of([], [])}, {"a": TRUTH})["count"].tolist() == [0, 0, 0]
+
+
+def test_the_nulls_spread_is_that_of_single_repeats():
+    rng = np.random.default_rng(2)
+    truth = {f"id-{k}": atoms_of(["Na"] * 3, rng.random((3, 3))) for k in range(12)}
+    emitted = {id_: atoms_of(["Na"] * 2, rng.random((2, 3))) for id_ in truth}
+    frame = score_all(emitted, truth, repeats=4, seed=3)
+    null = frame[(frame["lists"] != "own") & (frame["score"] == "strict")].iloc[0]
+    ids, means = list(truth), []
+    for pairs in null_pairs(12, 4, seed=3):
+        scores = [SCORES["strict"](emitted[ids[k]], truth[id_]) for id_, k in zip(ids, pairs)]
+        means.append(np.mean([one.recall for one in scores]))
+    assert null["sd_mean_recall"] == pytest.approx(np.std(means, ddof=1))
+    assert null["mean_recall"] == pytest.approx(np.mean(means))

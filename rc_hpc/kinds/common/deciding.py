@@ -56,6 +56,7 @@ NOISE = (
     "oracle/correspondence",
     "oracle/draws",
     "oracle/noise",
+    "oracle/spread",
     "symmetry/conventional",
     "symmetry/statistical",
 )

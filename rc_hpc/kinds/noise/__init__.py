@@ -14,6 +14,8 @@ EXAMPLES = """\
   python -m rc_hpc.sweep noise packed.h5 --rules record --sigmas 0,0.001,0.003,0.01,0.02 \\
       --order ids.txt
                                                     the released experiment
+  python -m rc_hpc.sweep noise packed.h5 --sigmas 0.05,0.1 --displace 0.2
+                                                    and how often lost symmetry is read all the same
   mpiexec -n 8 python -m rc_hpc.sweep noise packed.h5
                                                     the same content from any number of ranks
   python -m rc_hpc.tables noise.h5 --table crossings
@@ -41,6 +43,10 @@ KIND = Kind(
     table_lines={
         "noise": "R1 by protocol, tolerance rule, estimator and sigma, with position errors",
         "crossings": "the sigma at which R1 falls below 0.95",
+        "systems": "what the exact lattice alone tells, and R1, by crystal system",
+        "near-symmetric": "R1 of crystals whose label changes with the tolerance, and of others",
+        "never-right": "structures that are wrong in every seed",
+        "displaced": "how often displaced cells are read as before (--displace)",
         "paired": "structures right under one protocol or reading only, with exact tests",
         "kappa": "angle, kappa and measured amplification of every camera pair",
         "conditioning": "its distribution over the pairs",
@@ -48,7 +54,7 @@ KIND = Kind(
         "aligned": "cameras along lattice vectors, and atoms that they show at one place",
         "status": "rows by status, with an example of each",
     },
-    summary=("noise", "crossings", "status"),
+    summary=("noise", "crossings", "systems", "status"),
     figures="figures:PLOTS",
     figure_lines={
         "noise": "R1 over sigma by protocol, rule and estimator, with the crossing of 0.95 "

@@ -50,10 +50,10 @@ def noise(given: Given) -> Figure:
             edgecolor="none",
             framealpha=0.9,
         )
-    style.share_limits(axes[0, 0], [*frame["R1_min"], LEVEL])
+    style.share_limits(axes[0, 0], [*frame["R1_lowboot95"], LEVEL])
     style.plain_lengths(axes[0, 0])
     for ax in axes[:, 0]:
-        ax.set_ylabel("R1, share of structures")
+        ax.set_ylabel("R1, share of structures\n(bootstrap over structures, 95 %)")
     return made
 
 
@@ -79,7 +79,7 @@ def _curves(
         ax.errorbar(
             line["sigma_angstrom"],
             line["R1"],
-            style.interval(line["R1"], line["R1_min"], line["R1_max"]),
+            style.interval(line["R1"], line["R1_lowboot95"], line["R1_highboot95"]),
             label=f"{protocol}: {crosses}",
             **look,
         )

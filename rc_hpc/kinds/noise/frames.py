@@ -10,7 +10,8 @@ import numpy as np
 from rc_hpc.geometry import conditioning
 from rc_hpc.kinds.common.subsets import GRANULARITIES
 from rc_hpc.kinds.noise.tally import BUDGETS, Axes, NoiseTally
-from rc_hpc.stats.crossing import crossing
+from rc_hpc.report import recorded
+from rc_hpc.stats.crossing import crossing, over_structures
 from rc_hpc.stats.frames import frame_of
 from rc_hpc.stats.intervals import wilson
 from rc_hpc.stats.statistics import sign_test
@@ -18,21 +19,23 @@ from rc_hpc.stats.statistics import sign_test
 if TYPE_CHECKING:
     import pandas as pd
 
-#: Crossings of the released record, Å, on its 210 structures.
-RELEASED_CROSSINGS = {"frozen": 0.01455, "off-axis": 0.00688, "frozen@2x2x2": 0.00477}
-
 
 def by_sigma(sets: dict[str, NoiseTally], axes: Axes) -> pd.DataFrame:
     """R1 over sigma, one row per set of structures, arm and sigma.
 
     `R1` is the mean over the seeds, of the crystal system; `R1_min` and `R1_max` are the seeds'
-    extremes. The interval takes a structure for one trial, however many seeds it was read with.
+    extremes. The intervals take a structure for one trial, however many seeds it was read with:
+    Wilson's, and a bootstrap over structures. `right`, `wrong` and `undecided` are shares of the
+    readings: undecided are those of which the chi-squares do not exclude a lower system.
     """
     records = []
     for name, t in sets.items():
         for p, r, arm in axes.arms():
+            limits, _ = over_structures(axes.sigmas, t.hits[:, p, r], axes.seeds)
             for d, sigma in enumerate(axes.sigmas):
                 seeds = t.correct[0, p, r, d]
+                read, open_ = t.n * axes.seeds, t.undecided[p, r, d]
+                right = seeds.sum() - t.undecided_right[p, r, d]
                 shares = [
                     _share(t.correct[k, p, r, d].sum(), t.n * axes.seeds)
                     for k in range(len(GRANULARITIES))
@@ -51,6 +54,11 @@ def by_sigma(sets: dict[str, NoiseTally], axes: Axes) -> pd.DataFrame:
                         "R1_max": _share(seeds.max(), t.n),
                         "R1_low95": low,
                         "R1_high95": high,
+                        "R1_lowboot95": limits[d, 0],
+                        "R1_highboot95": limits[d, 1],
+                        "right": _share(right, read) if t.tested else np.nan,
+                        "undecided": _share(open_, read) if t.tested else np.nan,
+                        "wrong": _share(read - open_ - right, read) if t.tested else np.nan,
                         **{
                             f"R1_{granularity}": share
                             for granularity, share in zip(
@@ -76,6 +84,11 @@ def by_sigma(sets: dict[str, NoiseTally], axes: Axes) -> pd.DataFrame:
         "R1_max",
         "R1_low95",
         "R1_high95",
+        "R1_lowboot95",
+        "R1_highboot95",
+        "right",
+        "undecided",
+        "wrong",
         *(f"R1_{name}" for name in GRANULARITIES[1:]),
         "more",
         "fewer",
@@ -89,21 +102,21 @@ def by_sigma(sets: dict[str, NoiseTally], axes: Axes) -> pd.DataFrame:
 def crossings(sets: dict[str, NoiseTally], axes: Axes) -> pd.DataFrame:
     """sigma at which R1 falls below `LEVEL`, one row per set of structures and arm.
 
-    Of the seeds' mean, with the extremes of the single seeds; infinite where it does not fall
-    below at any sigma of the sweep, missing where it is below at the first. `released` is the
-    released record's, on its own 210 structures.
+    Of the seeds' mean, with the extremes of the single seeds and a bootstrap over structures;
+    infinite where it does not fall below at any sigma of the sweep, missing where it is below at
+    the first. `released` is the released record's, on its own 210 structures.
     """
+    released = {
+        (entry["protocol"], entry["rule"]): entry["crossing_angstrom"]
+        for entry in recorded.find("noise-crossing", {})
+    }
     records = []
     for name, t in sets.items():
         if not t.n:
             continue
         for p, r, arm in axes.arms():
             seeds = [crossing(axes.sigmas, counts / t.n) for counts in t.correct[0, p, r].T]
-            released = (
-                RELEASED_CROSSINGS.get(arm["protocol"], np.nan)
-                if arm["rule"] == "record"
-                else np.nan
-            )
+            _, ends = over_structures(axes.sigmas, t.hits[:, p, r], axes.seeds)
             records.append(
                 {
                     "structures": name,
@@ -115,9 +128,11 @@ def crossings(sets: dict[str, NoiseTally], axes: Axes) -> pd.DataFrame:
                     "crossing_angstrom": crossing(
                         axes.sigmas, t.correct[0, p, r].mean(axis=1) / t.n
                     ),
+                    "crossing_lowboot95": ends[0],
+                    "crossing_highboot95": ends[1],
                     "seed_crossings_min": min(seeds),
                     "seed_crossings_max": max(seeds),
-                    "released_angstrom": released,
+                    "released_angstrom": released.get((arm["protocol"], arm["rule"]), np.nan),
                 }
             )
     columns = [
@@ -128,6 +143,8 @@ def crossings(sets: dict[str, NoiseTally], axes: Axes) -> pd.DataFrame:
         "kappa",
         "gain",
         "crossing_angstrom",
+        "crossing_lowboot95",
+        "crossing_highboot95",
         "seed_crossings_min",
         "seed_crossings_max",
         "released_angstrom",

@@ -41,6 +41,9 @@ class NoiseOptions(Options):
         Merge rule of the pair estimators, of MERGE_RULES.
     labeller
         Of LABELLERS.
+    displace
+        Also read every cell with each atom displaced by this length, Å, in a direction of its
+        own: how often is it still read as the system that it no longer has? 0: not.
     order
         Hash of the ids in the order in which the record's errors are drawn; empty is the
         order of the packed file, and where errors are not drawn like that.
@@ -86,6 +89,14 @@ class NoiseOptions(Options):
         "(parity only)",
         choices=LABELLERS,
     )
+    displace: float = opt(
+        0.0,
+        "also read each cell with every atom displaced by this much, each in a direction of its "
+        "own: the table displaced tells how often the lost symmetry is read all the same",
+        metavar="Å",
+        told="not done",
+        check=common.between(0, 10),
+    )
     order: str = opt(
         "",
         "ids, one a line, in the order in which the rule record draws its errors",
@@ -129,7 +140,9 @@ class NoiseOptions(Options):
     @property
     def reads(self) -> int:
         """Sets of pictures that are read of one structure under one protocol."""
-        return len(self.readings) * sum(self.seeds if sigma > 0 else 1 for sigma in self.sigmas)
+        cells = 2 if self.displace else 1
+        each = sum(self.seeds if sigma > 0 else 1 for sigma in self.sigmas)
+        return cells * len(self.readings) * each
 
     @property
     def shared(self) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -22,7 +23,10 @@ from rc_hpc.oracle.draws import SharedStream, counter_draws
 from rc_hpc.oracle.labels import SpaceGroupLabel, correct_columns
 from rc_hpc.oracle.noise import NoiseReading, NoisyOracle
 from rc_hpc.symmetry.recorder import NULL_RECORDER, Recorder
+from rc_hpc.symmetry.statistical import lattice_system
 
+#: Seed of the displacements, which no seed of errors is.
+DISPLACED = 1 << 20
 #: Names of the measured columns by what `NoisyOracle.run` calls them.
 MEASURED = {
     "n_recovered": "n_recovered",
@@ -30,6 +34,7 @@ MEASURED = {
     "error": "largest_error",
     "symprec": "symprec",
     "space_group": "space_group",
+    "lowest_system": "lowest_system",
 }
 
 
@@ -97,7 +102,8 @@ class NoiseSweep:
             "noise/aligned": np.zeros((n_protocols, self.n_views, 3), np.int8),
             "noise/n_images": np.full((n_protocols, self.n_views), -1),
         }
-        measured = []
+        measured, displaced = [], []
+        moved = displaced_cell(cell, options.displace) if options.displace else None
         for p, (protocol, oracles) in enumerate(zip(self.protocols, self.oracles, strict=True)):
             _, positions, numbers, separation = drawn(cell, protocol.tiling)
             self._statics(fields, p, cell, separation, positions, numbers)
@@ -114,8 +120,24 @@ class NoiseSweep:
                     for oracle in oracles
                 ]
             )
+            if moved is not None:
+                displaced.append(
+                    [
+                        oracle.run(moved, options.sigmas, range(options.seeds), draws)
+                        for oracle in oracles
+                    ]
+                )
         for name, column in MEASURED.items():
             fields[f"noise/{column}"] = np.array([[read[name] for read in row] for row in measured])
+        fields["structures/lattice_system"] = np.array(
+            lattice_system(cell.lattice, options.pack.tau, options.pack.angle_tolerance)
+        )
+        if moved is not None:
+            fields["noise/displaced_space_group"] = np.array(
+                [[read["space_group"] for read in row] for row in displaced]
+            )
+        else:
+            fields["noise/displaced_space_group"] = np.full_like(fields["noise/space_group"], -1)
         labeller = SpaceGroupLabel()
         truth = labeller.truth(cell, options.truth)
         fields |= correct_columns(labeller, fields["noise/space_group"], truth, "noise")
@@ -153,6 +175,14 @@ class NoiseSweep:
         views = len(protocol.views)
         fields["noise/aligned"][p, :views] = aligned_vectors(cell.lattice, protocol.directions)
         fields["noise/n_images"][p, :views] = sort_points(images, True, CENSUS_ZERO).starts[:, -1]
+
+
+def displaced_cell(cell: PackedCell, length: float) -> PackedCell:
+    """The cell with every atom displaced by a length, Å, in a direction that its id decides."""
+    draws = counter_draws(cell.id, DISPLACED, cell.positions, np.asarray(cell.numbers), 2)
+    ways = np.concatenate(list(draws), axis=1)[:, :3]
+    ways = ways / np.linalg.norm(ways, axis=1, keepdims=True)
+    return replace(cell, positions=cell.positions + length * ways)
 
 
 def oracle(options: NoiseOptions, given: Given) -> Compute:

@@ -4,12 +4,21 @@ from __future__ import annotations
 
 import numpy as np
 
+from rc_hpc.core.vocabulary import System
 from rc_hpc.kinds.packed.schema import STRUCTURES
 from rc_hpc.store.schema import Column, Schema
 
 _RUNS = ("protocol", "reading", "sigma", "seed")
 
 NOISE_COLUMNS = (
+    Column(
+        "structures/lattice_system",
+        System,
+        "1",
+        "Crystal system that the exact lattice alone would tell: that of its metric.",
+        fill=System.none,
+        later=True,
+    ),
     Column(
         "noise/separation",
         "f8",
@@ -80,6 +89,26 @@ NOISE_COLUMNS = (
         "1",
         "Space-group number of the cell that was read; 0 is none: no atoms, or spglib gave up.",
         _RUNS,
+    ),
+    Column(
+        "noise/lowest_system",
+        System,
+        "1",
+        "Lowest crystal system that the chi-squares of the labeller statistical do not exclude; "
+        "none where nothing is tested. Lower than that of the label: the reading is undecided.",
+        _RUNS,
+        System.none,
+        later=True,
+    ),
+    Column(
+        "noise/displaced_space_group",
+        "i2",
+        "1",
+        "Space-group number read from pictures of the cell with every atom displaced (option "
+        "displace), with the same errors; 0 is none, -1: not asked for.",
+        _RUNS,
+        -1,
+        later=True,
     ),
     Column(
         "noise/correct_crystal_system",

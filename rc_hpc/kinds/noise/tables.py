@@ -6,27 +6,59 @@ from collections.abc import Iterable
 from typing import Any
 
 from rc_hpc.kinds.common.tables import Maker, conditions_of, make, status_maker
-from rc_hpc.kinds.noise import frames
+from rc_hpc.kinds.noise import frames, rests
 from rc_hpc.kinds.noise.counts import NoiseCounts
 from rc_hpc.kinds.noise.options import NoiseOptions
 from rc_hpc.report.tables import DIGITS_P, Table
+from rc_hpc.symmetry.statistical import DOUBT
 
 TABLES = (
     Maker(
         "noise",
-        "Centroid noise, crystal system: R1 by sigma, the mean over the seeds, their range, and a "
-        "Wilson interval for which each structure is one trial; other granularities; pictures "
-        "read with more and with fewer atoms than there are, or without a label; position "
-        "errors, the mean of the pictures' medians and the largest",
+        "Centroid noise, crystal system: R1 by sigma, the mean over the seeds, their range, and "
+        "intervals for which each structure is one trial, Wilson's and a bootstrap over "
+        "structures; readings that are right, wrong, or undecided, for the chi-squares do not "
+        f"exclude a lower system at {DOUBT:g}; given are cameras, exact lattice, species, number "
+        "of atoms and sigma; other granularities; pictures read with more and with fewer atoms "
+        "than there are, or without a label; position errors, the mean of the pictures' medians "
+        "and the largest",
         lambda counts: frames.by_sigma(counts.sets(), counts.axes),
     ),
     Maker(
         "crossings",
         "sigma at which R1 falls below 0.95, linear between the sigmas of the sweep, of the mean "
-        "over the seeds and of single seeds (inf: at none of them); largest kappa of a pair; "
+        "over the seeds, with a bootstrap over structures, and of single seeds (inf: at none of "
+        "them); largest kappa of a pair; "
         "gain: largest standard deviation of a position per sigma; released: the released "
         "record's, on its 210 structures",
         lambda counts: frames.crossings(counts.sets(), counts.axes),
+    ),
+    Maker(
+        "systems",
+        "What the exact lattice alone tells, whose metric is read without any atom, and R1 of the "
+        "readings, by crystal system",
+        lambda counts: rests.by_system(counts.sets(), counts.axes),
+    ),
+    Maker(
+        "near-symmetric",
+        "R1 of the near-symmetric crystals, whose space group changes over the sweep of "
+        "tolerances (0.001 to 0.1 Å), and of the others; Wilson intervals, a structure one trial",
+        lambda counts: rests.near_symmetric(counts.sets(), counts.axes),
+    ),
+    Maker(
+        "never-right",
+        "Structures whose crystal system is wrong in every seed, and how many of them are "
+        "near-symmetric",
+        lambda counts: rests.never_right(counts.sets(), counts.axes),
+    ),
+    Maker(
+        "displaced",
+        lambda counts: (
+            "Cells of more than one atom with every atom displaced by "
+            f"{counts.options.get('displace', 0):g} Å (option displace; 0: none were read), read "
+            "all the same as the crystal system that they no longer have"
+        ),
+        lambda counts: rests.displaced(counts.sets(), counts.axes),
     ),
     Maker(
         "paired",

@@ -10,6 +10,7 @@ import numpy as np
 from rc_hpc.geometry.protocol import Protocol
 from rc_hpc.kinds.common.subsets import GRANULARITIES
 from rc_hpc.stats.crossing import majority
+from rc_hpc.symmetry.labels import code_table
 
 #: Columns that `tally_noise` needs.
 NOISE_COLUMNS = (
@@ -25,6 +26,10 @@ NOISE_COLUMNS = (
     *(f"correct_{name}" for name in GRANULARITIES),
 )
 BUDGETS = ("record", "certain", "probable")
+#: Columns that files of earlier versions lack, and what stands for them.
+LATER_COLUMNS = ("lowest_system", "displaced_space_group")
+#: Arrays of a tally with a row for each structure.
+_BY_STRUCTURE = ("ids", "hits", "near", "system", "lattice")
 
 
 @dataclass(frozen=True)
@@ -91,6 +96,22 @@ class NoiseTally:
         one species coincide, and places at which atoms are seen.
     budgets : dict of (n, P, R) float64
         By the names of `BUDGETS`, Å.
+    undecided : (P, R, D) int64
+        Readings of which the chi-squares do not exclude a lower system, and of them those that
+        are right, `undecided_right`.
+    tested : bool
+        Whether readings were tested at all.
+    kept_system : (P, R, D, 7) int64
+        Readings of displaced cells, of more than one atom, as the system before, by that system.
+    displaced : (7,) int64
+        Such cells, by system; 0 where none were read.
+    ids : (n,) object
+    hits : (n, P, R, D) int32
+        Seeds in which the crystal system is right.
+    near : (n,) bool
+        Near-symmetric: the label changes over the sweep of tolerances.
+    system, lattice : (n,) int64
+        True system, and that of the bare lattice, 0 where the file does not tell.
     """
 
     n: np.int64
@@ -108,15 +129,30 @@ class NoiseTally:
     coincident: np.ndarray
     images: np.ndarray
     budgets: dict[str, np.ndarray]
+    undecided: np.ndarray
+    undecided_right: np.ndarray
+    tested: np.bool_
+    kept_system: np.ndarray
+    displaced: np.ndarray
+    ids: np.ndarray
+    hits: np.ndarray
+    near: np.ndarray
+    system: np.ndarray
+    lattice: np.ndarray
 
     def __add__(self, other: NoiseTally) -> NoiseTally:
         joined = {
             name: np.add(value, getattr(other, name))
             for name, value in vars(self).items()
-            if name not in ("largest_error", "budgets")
+            if name not in ("largest_error", "budgets", *_BY_STRUCTURE)
+        }
+        rows: dict[str, Any] = {
+            name: np.concatenate((getattr(self, name), getattr(other, name)))
+            for name in _BY_STRUCTURE
         }
         return NoiseTally(
             **joined,
+            **rows,
             largest_error=np.fmax(self.largest_error, other.largest_error),
             budgets={
                 name: np.concatenate((values, other.budgets[name]))
@@ -131,7 +167,8 @@ def tally_noise(rows: dict[str, np.ndarray], tilings: np.ndarray) -> NoiseTally:
     Parameters
     ----------
     rows
-        `n_atoms` (n,) and `NOISE_COLUMNS` as in the file, any n from 0 on.
+        `n_atoms`, `id`, `flipped`, `system` (true) and `lattice_system` (n,), `NOISE_COLUMNS`
+        and `LATER_COLUMNS` as in the file, any n from 0 on.
     tilings : (P,) int
         Conventional cells in the drawn cell.
     """
@@ -142,6 +179,14 @@ def tally_noise(rows: dict[str, np.ndarray], tilings: np.ndarray) -> NoiseTally:
     n, n_protocols, n_readings, n_sigmas = right.shape
     arms = right.reshape(n, n_protocols * n_readings, n_sigmas).astype(np.int64)
     both = np.einsum("iad,ibd->abd", arms, arms)
+    correct, table = rows["correct_crystal_system"], code_table()[:, 0]
+    lowest = rows["lowest_system"]
+    undecided = (lowest > 0) & (lowest < table[rows["space_group"]])
+    again = rows["displaced_space_group"]
+    read_again = (again >= 0).all(axis=(1, 2, 3, 4)) & (rows["n_atoms"] > 1)
+    system = rows["system"].astype(np.int64)
+    kept = (table[np.maximum(again, 0)] == system[:, None, None, None, None]).sum(axis=4)
+    of_system = (system[:, None] == np.arange(1, 8)) & read_again[:, None]
     return NoiseTally(
         n=np.int64(n),
         correct=np.array(
@@ -169,4 +214,14 @@ def tally_noise(rows: dict[str, np.ndarray], tilings: np.ndarray) -> NoiseTally:
             else np.repeat(rows["budget_record"][:, :, None], n_readings, axis=2)
             for name in BUDGETS
         },
+        undecided=np.count_nonzero(undecided, axis=(0, 4)),
+        undecided_right=np.count_nonzero(undecided & correct, axis=(0, 4)),
+        tested=np.bool_((lowest > 0).any()),
+        kept_system=np.einsum("nprd,ns->prds", kept, of_system.astype(np.int64)),
+        displaced=of_system.sum(axis=0),
+        ids=rows["id"].astype(object),
+        hits=correct.sum(axis=4, dtype=np.int32),
+        near=rows["flipped"].astype(bool),
+        system=system,
+        lattice=rows["lattice_system"].astype(np.int64),
     )

@@ -8,7 +8,7 @@ from rc_hpc.kinds.common.deciding import SUBSETS
 EXAMPLES = """\
   python -m rc_hpc.sweep occlusion                  the 288 prototypes, four conditions, rules that
                                                     know nothing of what is hidden
-  python -m rc_hpc.sweep occlusion packed.h5 --verify covered,painted,strict,2-of-V,3-of-V
+  python -m rc_hpc.sweep occlusion packed.h5 --verify painted,covered,strict,2-of-V,3-of-V
   python -m rc_hpc.sweep occlusion packed.h5 --verify excused,strict --enumerations anchor \\
       --rules first --delta 0.15
                                                     the released experiment
@@ -35,7 +35,7 @@ KIND = Kind(
     counts="counts:count_occlusion",
     tables="tables:tables",
     table_lines={
-        "occlusion": "R1 by condition and reading, with counts of atoms and point errors",
+        "occlusion": "R1 by condition and reading, what is the pictures' loss and what the rule's",
         "visibility": "share of the drawn atoms that each view hides",
         "sites": "atoms of the cells by the views that show them",
         "status": "rows by status, with an example of each",

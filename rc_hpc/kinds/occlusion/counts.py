@@ -5,13 +5,23 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from rc_hpc.kinds.common.counting import BLOCK_BYTES, STATIC, Counts, RowFile, subsets_of
+import numpy as np
+
+from rc_hpc.kinds.common.counting import (
+    BLOCK_BYTES,
+    STATIC,
+    Columns,
+    Counts,
+    RowFile,
+    subsets_of,
+)
 from rc_hpc.kinds.occlusion.frames import (
     COLUMNS,
     OcclusionAxes,
     OcclusionTally,
     tally_occlusion,
 )
+from rc_hpc.kinds.occlusion.readings import KNOWING
 
 _AXES = (
     "axes/verification",
@@ -57,5 +67,10 @@ def count_occlusion(path: str | Path, block_bytes: int = BLOCK_BYTES) -> Occlusi
             tuple(file.static["protocol/view"]),
             subsets_of(file.static),
         )
-        kept, quarantined = file.tallied(tally_occlusion, block_bytes)
+        ignorant = np.array([name != KNOWING for name in verification], bool)
+
+        def count(rows: Columns) -> OcclusionTally:
+            return tally_occlusion(rows, ignorant)
+
+        kept, quarantined = file.tallied(count, block_bytes)
         return OcclusionCounts(file.options, file.attrs, file.status, axes, kept, quarantined)

@@ -23,6 +23,9 @@ COLUMNS = {
 }
 
 
+_LOSSES = ("lost_by_pictures", "lost_by_every_rule", "lost_by_this_rule")
+
+
 @dataclass(frozen=True)
 class OcclusionAxes:
     """Axes of an occlusion sweep.
@@ -65,6 +68,10 @@ class OcclusionTally:
         Atoms of which the view shows no copy.
     clear, lost, gone : (C, K) int64
         Atoms that all views show, fewer than two, none.
+    by_pictures, by_every_rule, by_rule : (R, C, K) int64
+        Wrong structures: those of which fewer than two views show some atom, so that no reader
+        can place it; of the others those that no rule without knowledge of the answer reads
+        rightly, and those that another such rule does.
     """
 
     n: np.int64
@@ -80,6 +87,9 @@ class OcclusionTally:
     clear: np.ndarray
     lost: np.ndarray
     gone: np.ndarray
+    by_pictures: np.ndarray
+    by_every_rule: np.ndarray
+    by_rule: np.ndarray
 
     def __add__(self, other: OcclusionTally) -> OcclusionTally:
         return OcclusionTally(
@@ -92,11 +102,20 @@ class OcclusionTally:
         )
 
 
-def tally_occlusion(rows: dict[str, np.ndarray]) -> OcclusionTally:
+def tally_occlusion(rows: dict[str, np.ndarray], ignorant: np.ndarray) -> OcclusionTally:
     """Tally of a block of computed structures.
 
-    The columns of `COLUMNS`, any number of rows from 0 on.
+    Parameters
+    ----------
+    rows
+        The columns of `COLUMNS`, any number of rows from 0 on.
+    ignorant : (R,) bool
+        Readings that know nothing of the answer.
     """
+    right = rows[f"correct_{GRANULARITIES[0]}"]
+    unplaced = (rows["n_lost"][:, None] > 0) & ~right
+    elsewhere = right[:, ignorant].any(axis=1, keepdims=True)
+    placed = ~right & ~unplaced
     atoms = rows["n_atoms"][:, None, None, None]
     drawn = rows["n_drawn"][:, None]
     error = np.where(np.isfinite(rows["point_error"]), rows["point_error"], np.nan)
@@ -116,6 +135,9 @@ def tally_occlusion(rows: dict[str, np.ndarray]) -> OcclusionTally:
         clear=rows["n_clear"].sum(axis=0, dtype=np.int64),
         lost=rows["n_lost"].sum(axis=0, dtype=np.int64),
         gone=rows["n_gone"].sum(axis=0, dtype=np.int64),
+        by_pictures=np.count_nonzero(unplaced, axis=0),
+        by_every_rule=np.count_nonzero(placed & ~elsewhere, axis=0),
+        by_rule=np.count_nonzero(placed & elsewhere, axis=0),
     )
 
 
@@ -125,7 +147,7 @@ def by_condition(sets: dict[str, OcclusionTally], axes: OcclusionAxes) -> pd.Dat
     One row per set of structures, reading, number of views and condition.
 
     Over several subsets of that size `R1` is the mean, without an interval; `exact`, `more`
-    and `fewer` count cells by their number of atoms.
+    and `fewer` count cells by their number of atoms, and the losses sum to what is wrong.
     """
     records = []
     for name, t in sets.items():
@@ -148,6 +170,9 @@ def by_condition(sets: dict[str, OcclusionTally], axes: OcclusionAxes) -> pd.Dat
                             "R1": count / n if n else np.nan,
                             "R1_low95": low,
                             "R1_high95": high,
+                            "lost_by_pictures": int(t.by_pictures[r, c, chosen].sum()),
+                            "lost_by_every_rule": int(t.by_every_rule[r, c, chosen].sum()),
+                            "lost_by_this_rule": int(t.by_rule[r, c, chosen].sum()),
                             "exact": int(t.exact[r, c, chosen].sum()),
                             "more": int(t.more[r, c, chosen].sum()),
                             "fewer": int(t.fewer[r, c, chosen].sum()),
@@ -167,13 +192,14 @@ def by_condition(sets: dict[str, OcclusionTally], axes: OcclusionAxes) -> pd.Dat
         "R1",
         "R1_low95",
         "R1_high95",
+        *_LOSSES,
         "exact",
         "more",
         "fewer",
         "point_error_angstrom",
     ]
     return frame_of(
-        records, columns, ("views", "subsets", "R1_count", "n", "exact", "more", "fewer")
+        records, columns, ("views", "subsets", "R1_count", "n", *_LOSSES, "exact", "more", "fewer")
     )
 
 

@@ -15,9 +15,10 @@ from rc_hpc.kinds.common import options as common
 from rc_hpc.kinds.occlusion.readings import NAMED, readings, shown_needed
 from rc_hpc.kinds.packed.options import PackOptions
 
-#: Conditions, rules of verification by default, and merge rules.
+#: Conditions, rules of verification by default, the one that loses least of those that know
+#: nothing of what is hidden first, and merge rules.
 CONDITIONS = ("O0", "O1", "O2", "O3")
-VERIFICATIONS = ("covered", "strict", "painted", "3-of-V")
+VERIFICATIONS = ("painted", "3-of-V", "covered", "strict")
 OCCLUSION_RULES = ("dominance", "first")
 
 
@@ -59,9 +60,9 @@ class OcclusionOptions(Options):
     )
     verifications: tuple[str, ...] = opt(
         VERIFICATIONS,
-        "when a view that does not show a candidate lets it pass: strict (never), covered (where "
-        "a disc whose centre is shown covers the spot), painted (where any disc does), K-of-V "
-        "(where K views show it), excused (where something was taken away: knows the answer, for "
+        "when a view that does not show a candidate lets it pass: painted (where any disc covers "
+        "the spot), K-of-V (where K views show it), covered (where a disc whose centre is shown "
+        "does), strict (never), excused (where something was taken away: knows the answer, for "
         "parity only)",
         name="verify",
         parse=names,

@@ -7,6 +7,8 @@ from collections.abc import Iterable
 
 #: Verifications beside k-of-V.
 NAMED = ("strict", "covered", "painted", "excused")
+#: The one that knows what was taken away.
+KNOWING = "excused"
 
 
 def readings(

@@ -14,8 +14,10 @@ TABLES = (
     Maker(
         "occlusion",
         "Occlusion, crystal system: R1 by what is taken away (O0 nothing, O1 informative, O2 all, "
-        "O3 redundant occlusion) and by reading; reconstructions with as many, more and fewer "
-        "atoms than there are; largest point error",
+        "O3 redundant occlusion) and by reading; what is wrong: by the pictures, fewer than two of "
+        "which show some atom, else by every rule of this file that does not know the answer, "
+        "else by this rule, where another one is right; reconstructions with as many, more and "
+        "fewer atoms than there are; largest point error",
         lambda counts: frames.by_condition(counts.sets(), counts.axes),
     ),
     Maker(

@@ -121,6 +121,8 @@ class PictureFolder(Beside):
             by_ase = int(np.sum(layout.read_rows(h5["pictures/renderer"]) == Renderer.ase))
             differing = h5["pictures/pixels_not_ase"][()]
             largest = h5["pictures/largest_not_ase"][()]
+            tied = h5.get("pictures/tied_not_ase")
+            tied = None if tied is None else tied[()]
         text = (
             f"{self.folder}: {len(sizes)} pictures, {sizes.sum() / 1e6:.1f} MB, "
             f"{by_ase} of them drawn by ASE"
@@ -133,6 +135,8 @@ class PictureFolder(Beside):
                 f"in {apart.sum()} pixels (at most {differing.max()} of a picture, "
                 f"by {largest.max()} of 255)"
             )
+            if tied is not None:
+                text += f"; {tied[tied > 0].sum()} of these pixels are depth ties"
         return text
 
 

@@ -71,6 +71,7 @@ def _entries(pictures: list[Picture], options: RenderOptions) -> dict[str, Any]:
         "tied_pairs": np.array([one.tied_pairs for one in pictures]),
         "pixels_not_ase": np.array([one.pixels_not_ase for one in pictures]),
         "largest_not_ase": np.array([one.largest_not_ase for one in pictures]),
+        "tied_not_ase": np.array([one.tied_not_ase for one in pictures]),
     }
 
 

@@ -63,6 +63,15 @@ PICTURES = (
         "Largest difference of a colour from ASE's, of 255; -1 where it was not compared.",
         fill=-1,
     ),
+    Column(
+        "tied_not_ase",
+        "i4",
+        "1",
+        "Of the pixels that differ those that both things of a pair at one depth may paint: the "
+        "order of painting is a convention there; -1 where it was not compared.",
+        fill=-1,
+        later=True,
+    ),
 )
 
 DISCS = (
