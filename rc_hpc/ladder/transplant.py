@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from itertools import chain
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -146,7 +146,7 @@ def score_all(
                     [score(emitted[theirs], truth[id_], matching) for theirs, id_ in pairs]
                     for pairs in rounds
                 ]
-                what = {"score": name, "matching": matching, "lists": lists}
+                what: dict[str, Any] = {"score": name, "matching": matching, "lists": lists}
                 what["repeats"] = len(rounds)
                 records.append(what | _summary(list(chain.from_iterable(each))) | _spread(each))
     columns = (

@@ -320,3 +320,19 @@ def test_nothing_recovered_is_no_label():
     assert found["space_group"][0, 0] == 0 == found["n_recovered"][0, 0] and np.isnan(
         found["error"][0, 0]
     )
+
+
+def test_too_many_candidates_of_a_pair_are_refused_before_they_are_listed(monkeypatch):
+    from rc_hpc.core.errors import Status, StructureError
+    from rc_hpc.oracle import noise
+
+    monkeypatch.setattr(noise, "MANY_CANDIDATES", 20)
+    for estimator, refused in (("best-pair", True), ("all-views", False)):
+        oracle = NoisyOracle(FROZEN, NoiseReading(estimator=estimator))
+        assert (oracle.run(salt(), [0.0], [0])["space_group"] == 225).all()
+        if not refused:
+            oracle.run(salt(), [0.5], [0])
+            continue
+        with pytest.raises(StructureError, match="all-views") as caught:
+            oracle.run(salt(), [0.5], [0])
+        assert caught.value.status is Status.too_large

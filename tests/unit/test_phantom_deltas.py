@@ -4,9 +4,11 @@ import numpy as np
 from tables_cases import options_of, random_batch, write_census
 
 from rc_hpc.core.errors import Status
+from rc_hpc.geometry.protocol import load_protocol, parse_subsets
 from rc_hpc.kinds.census.counts import count_census
 from rc_hpc.kinds.census.phantom_deltas import DELTAS, tally_deltas
 from rc_hpc.kinds.census.tables import tables
+from rc_hpc.oracle.geometry import GeometricOracle
 
 
 def test_table_counts_structures_and_subsets(tmp_path):
@@ -33,6 +35,27 @@ def test_table_counts_structures_and_subsets(tmp_path):
             np.testing.assert_allclose(
                 rows[f"share_{size}_views"], np.array(wanted) / smallest.size
             )
+
+
+def test_phantoms_are_not_monotone_in_delta():
+    """Two atoms, two cameras: a phantom comes where its gap is accepted, and goes where delta
+    reaches to the nearest atom: then it is that atom, seen badly.
+
+    The rays of one atom along x and of the other along y pass 0.05 Å apart; halfway between, the
+    nearest atom of the two is sqrt(0.1^2 + 0.025^2) = 0.1031 Å away.
+    """
+    frozen = load_protocol("frozen")
+    positions, numbers = np.array([[1.0, 1.0, 1.0], [1.1, 1.15, 1.05]]), np.array([6, 6])
+    oracle = GeometricOracle(frozen, parse_subsets("axis_a+axis_b", frozen.views))
+    counts, accepted = [], []
+    for delta in (0.01, 0.049, 0.051, 0.1, 0.104, 0.2):
+        found = oracle.run(positions, numbers, delta)
+        counts.append(int(found.n_phantoms[0]))
+        # twin: both mixed pairs of rays, by hand
+        mixed = [(1.1, 1.0, 1.025), (1.0, 1.15, 1.025)]
+        near = [np.linalg.norm(positions - point, axis=1).min() for point in mixed]
+        accepted.append(sum(0.05 <= delta < distance for distance in near))
+    assert counts == accepted == [0, 0, 2, 2, 0, 0]
 
 
 def test_at_delta_itself_counts_and_none_does_not():
