@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from rc_hpc.ladder.transplant import (
@@ -68,6 +68,7 @@ coordinates = st.lists(
 )
 
 
+@settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])  # busy machines
 @given(coordinates, coordinates)
 def test_scores_are_ordered(first, second):
     emitted, truth = (
