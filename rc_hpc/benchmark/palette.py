@@ -15,16 +15,16 @@ CHOICES = (
 )
 #: Of rings around what is asked about.
 HIGHLIGHT = (1.0, 0.0, 0.78)
-#: Weight of the likeness to an element's usual colour against the distance from the others.
-_LIKENESS = 0.25
+#: Distance of two colours (CIE 1976) from which on they are easily told apart.
+FAR = 25.0
 
 
 @lru_cache(maxsize=1024)
 def palette(elements: tuple[int, ...], fog: float) -> dict[int, tuple[float, float, float]]:
     """A colour of its own for each element, like its usual one (Jmol's) where that is possible.
 
-    The elements choose in turn: the largest of least distance from the colours taken (CIE 1976,
-    whatever the fog on either), less a part of the distance from the usual colour.
+    Of all sets of colours that lie `FAR` apart in whatever fog (or, where there is none, of those
+    that lie farthest apart), the one that is nearest to the usual colours in sum.
 
     Parameters
     ----------
@@ -34,19 +34,22 @@ def palette(elements: tuple[int, ...], fog: float) -> dict[int, tuple[float, flo
         White in the farthest colour, 0 to 1.
     """
     from ase.data.colors import jmol_colors
+    from scipy.optimize import linear_sum_assignment
 
     apart = _distances(fog)
-    taken: list[int] = []
-    for number in elements:
-        usual = jmol_colors[min(number, len(jmol_colors) - 1)]
-        unlike = np.linalg.norm(_lab(np.array(CHOICES)) - _lab(usual[None]), axis=1)
-        score = -_LIKENESS * unlike
-        if taken:
-            score += np.minimum(apart[:, taken].min(1), 60.0)
-        if len(taken) < len(CHOICES):
-            score[taken] = -np.inf
-        taken.append(int(np.argmax(score)))
-    return {number: CHOICES[k] for number, k in zip(elements, taken, strict=True)}
+    numbers = np.array(elements[: len(CHOICES)], np.int64)
+    usual = _lab(jmol_colors[numbers.clip(max=len(jmol_colors) - 1)])
+    unlike = np.linalg.norm(usual[:, None] - _lab(np.array(CHOICES))[None], axis=-1)
+    best: tuple[float, float, list[int]] = (np.inf, np.inf, [])
+    for chosen in itertools.combinations(range(len(CHOICES)), len(numbers)):
+        pairs = itertools.combinations(chosen, 2)
+        least = min((float(apart[pair]) for pair in pairs), default=FAR)
+        if -min(least, FAR) > best[0]:
+            continue
+        rows, columns = linear_sum_assignment(unlike[:, chosen])
+        cost = float(unlike[:, chosen][rows, columns].sum())
+        best = min(best, (-min(least, FAR), cost, [chosen[column] for column in columns]))
+    return {number: CHOICES[best[2][k % len(CHOICES)]] for k, number in enumerate(elements)}
 
 
 def fogged(colours: np.ndarray, white: np.ndarray | float) -> np.ndarray:

@@ -1,0 +1,72 @@
+"""How fast scenes of the benchmark are drawn, beside ASE's drawing of the same discs and edges.
+
+    python -m bench.drawing [--pictures N]
+
+One process; CPU time, so that a busy machine does not matter much. PNG and what is visible are told
+beside it.
+"""
+
+from __future__ import annotations
+
+import argparse
+import time
+from dataclasses import replace
+
+from rc_hpc.benchmark.catalogue import catalogue_structures
+from rc_hpc.benchmark.display import display
+from rc_hpc.benchmark.drawing import ScenePainter
+from rc_hpc.benchmark.settings import DisplaySettings
+from rc_hpc.images.build import dashed_edges
+from rc_hpc.images.fast import FastRenderer
+from rc_hpc.images.files import encode_png
+from rc_hpc.images.reference import AseRenderer
+from rc_hpc.images.scene import NO_SEGMENTS, NO_TEXTS
+from rc_hpc.images.view import project
+
+
+def main() -> None:
+    """Draw, compare, and print times a picture."""
+    asked = argparse.ArgumentParser(description=__doc__)
+    asked.add_argument("--pictures", type=int, default=200)
+    count = asked.parse_args().pictures
+    settings = DisplaySettings(supercells=1)
+    painter, fast, ase = ScenePainter(settings), FastRenderer(), AseRenderer()
+    spent = dict.fromkeys(("ours, body", "ASE, body", "ours, whole picture", "PNG"), 0.0)
+    drawn, different = 0, 0
+
+    def timed(name, work, *given):
+        start = time.process_time()
+        made = work(*given)
+        spent[name] += time.process_time() - start
+        return made
+
+    bases = catalogue_structures(settings)
+    while drawn < count:
+        base = bases[drawn // 4 % len(bases)]
+        scenes = display(base, settings)
+        for turn, scene in enumerate((scenes[0], scenes[1], scenes[2], scenes[-1])):
+            camera = (drawn // 4 * 3 + turn) % len(scene.cameras)
+            whole, view = painter.body(scene, camera)
+            edges = NO_SEGMENTS if whole.cell is None else dashed_edges(whole.cell, whole.discs)
+            body = replace(whole, segments=edges, texts=NO_TEXTS)
+            seen = project(body, view.rotation, view.size, view.window)
+            if not drawn:  # fonts and caches
+                fast.draw(body, seen), ase.draw(body, seen)
+                painter.draw(scene, scene.cameras[camera].id)
+            mine = timed("ours, body", fast.draw, body, seen)
+            its = timed("ASE, body", ase.draw, body, seen)
+            name = scene.cameras[camera].id
+            pixels, _ = timed("ours, whole picture", painter.draw, scene, name)
+            timed("PNG", encode_png, pixels)
+            different += bool((mine != its).any())
+            drawn += 1
+            if drawn == count:
+                break
+    print(f"{drawn} pictures of 512 px; {different} bodies differ from ASE's")
+    for name, seconds in spent.items():
+        print(f"{name:<20} {1000 * seconds / drawn:7.2f} ms")
+    print(f"ASE / ours, body     {spent['ASE, body'] / spent['ours, body']:7.1f}")
+
+
+if __name__ == "__main__":
+    main()
