@@ -176,6 +176,7 @@ def test_too_few_structures_are_told():
     options = QuestionOptions(questions=64, per_structure=1)
     with pytest.raises(RcError, match="Q1a: 6 of 8 .*--per-structure"):
         draw_questions(*world, options, cases.SETTINGS)
+    assert [QuestionOptions(questions=n).most("Q1a") for n in (64, 716, 720)] == [4, 4, 720]
     with pytest.raises(UsageError, match="multiple of 4"):
         QuestionOptions(questions=717)
     with pytest.raises(UsageError, match="both sides of 1.5"):

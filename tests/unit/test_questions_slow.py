@@ -23,7 +23,7 @@ from rc_hpc.benchmark.records import LETTERS, STRATA
 from rc_hpc.core.errors import StructureError
 from rc_hpc.structures.sources import iter_items
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(1800)]
 
 #: Atoms of a cell at most, among the prototypes: as of a supercell.
 LARGEST = 60
@@ -78,7 +78,7 @@ def test_the_released_size():
 def test_two_hundred_questions_a_stratum_against_their_twins():
     """1.5 min of CPU."""
     names = tuple(cases.catalogue())
-    options = QuestionOptions(questions=2400, per_structure=100, per_difficulty=100)
+    options = QuestionOptions(questions=2400)
     draw = draw_questions(*cases.world(names), options, cases.SETTINGS)
     own = defaultdict(list)
     for q in draw.questions:
@@ -92,6 +92,7 @@ def test_two_hundred_questions_a_stratum_against_their_twins():
             assert q.answer_text == q.options[q.answer] == twin(q, draw, cases.catalogue()), q.id
 
 
+@pytest.mark.timeout(3000)
 def test_ten_thousand_of_all_usable_prototypes():
     """Seven systems, real visibilities; 5 min of CPU, of which the draw takes about 2."""
     bases, scenes = [], []
@@ -104,7 +105,7 @@ def test_ten_thousand_of_all_usable_prototypes():
             bases.append(base)
             scenes += display(base, cases.SETTINGS, variants(base))
     assert len({base.system for base in bases}) == 7
-    options = QuestionOptions(questions=10_000, per_structure=200, per_difficulty=200)
+    options = QuestionOptions(questions=10_000)
     begin = time.process_time()
     draw = draw_questions(bases, scenes, options, cases.SETTINGS)
     print(f"{len(bases)} structures, drawn in {time.process_time() - begin:.0f} s of CPU")

@@ -54,7 +54,10 @@ def expected(questions: Sequence[Question], card: Card, recorded: QuestionOption
     systems = {q.answer_text for q in questions if q.stratum == "Q4"}
     strata = quotas(recorded, max(1, len(systems)))
     mini = {name: min(recorded.mini, number) for name, number in strata.items()}
-    return Expected(strata, mini, recorded.per_structure, recorded.per_difficulty, False)
+    # of all difficulties of Q2 together: twice what one may have
+    return Expected(
+        strata, mini, max(recorded.most("Q1a"), 2 * recorded.most("Q2")), recorded.most("Q2"), False
+    )
 
 
 def check_quotas(questions: Sequence[Question], want: Expected, card: Card) -> Iterator[Finding]:

@@ -53,6 +53,8 @@ def allot(
                 flow[one, structure] += -1 if step % 2 else 1
             of_group[group] += 1
             carried[path[-1][1]] += 1
+        if sum(of_group.values()) == total or max(carried.values(), default=0) < limit:
+            break  # nothing is wanted, or no structure waits for more room
     return {cell: number for cell, number in flow.items() if number}
 
 

@@ -110,7 +110,7 @@ def _chosen(
 ) -> tuple[list[Candidate], int]:
     """Candidates that fill a quota, and how many sets of views they needed."""
     options, asked = world.options, ASKED[stratum]
-    limit = options.per_difficulty if stratum.startswith("Q2") else options.per_structure
+    limit = options.most(stratum.partition("_")[0])
     candidates: list[Candidate] = []
     for number in range(world.view_sets):
         more = [

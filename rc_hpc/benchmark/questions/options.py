@@ -37,7 +37,8 @@ class QuestionOptions(Options):
     questions
         In all, a multiple of `UNIT`; strata have the shares of `QUOTAS`.
     per_structure, per_difficulty
-        Questions of one type, and of one difficulty of Q2, of a base structure at most.
+        Questions of one type, and of one difficulty of Q2, of a base structure at most; 0: the
+        card's 4 and 2, and of a larger benchmark as many as it needs.
     mini
         Questions of each stratum in the subset.
     visible_count
@@ -71,13 +72,18 @@ class QuestionOptions(Options):
         caption="{} questions",
     )
     per_structure: int = opt(
-        4, "questions of one type of a base structure at most", metavar="N", check=at_least(1)
+        0,
+        "questions of one type of a base structure at most",
+        metavar="N",
+        check=at_least(0),
+        told="4; of more than 716 questions, as few as do",
     )
     per_difficulty: int = opt(
-        2,
+        0,
         "questions of one difficulty of Q2 of a base structure at most",
         metavar="N",
-        check=at_least(1),
+        check=at_least(0),
+        told="2; of more than 716 questions, as few as do",
     )
     mini: int = opt(25, "questions of a stratum in the subset", metavar="N", check=at_least(1))
     visible_count: float = opt(
@@ -123,6 +129,12 @@ class QuestionOptions(Options):
     option_sets: int = opt(
         32, "sets of wrong options drawn for each question", metavar="N", check=at_least(1)
     )
+
+    def most(self, qtype: str) -> int:
+        """Questions of a type of one structure at most; of Q2, of one of its difficulties."""
+        asked = self.per_difficulty if qtype == "Q2" else self.per_structure
+        larger = self.questions > sum(QUOTAS.values())
+        return asked or (self.questions if larger else 2 if qtype == "Q2" else 4)
 
     def __post_init__(self) -> None:
         super().__post_init__()
