@@ -283,8 +283,15 @@ def pictures_of(body):
     return [base64.b64decode(url.removeprefix("data:image/png;base64,")) for url in urls]
 
 
+def letter(body, number):
+    """A letter chosen by the hash of the prompt."""
+    text = json.dumps(body["messages"])
+    return chat(f"[ANSWER]{'ABCD'[hashlib.sha256(text.encode()).digest()[0] % 4]}[/ANSWER]")
+
+
 async def _program(args):
     stub = Stub(
+        letter if args.letters else None,
         faults=args.faults,
         latency_s=args.latency,
         slots=args.slots,
@@ -309,5 +316,6 @@ if __name__ == "__main__":
     p.add_argument("--latency", type=float, default=0.0)
     p.add_argument("--slots", type=int)
     p.add_argument("--refuse", action="store_true")
+    p.add_argument("--letters", action="store_true")
     p.add_argument("--seed", type=int, default=0)
     asyncio.run(_program(p.parse_args()))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 import numpy as np
 
 from rc_hpc.stats.statistics import Interval
@@ -37,10 +39,21 @@ def ratio_draws(sums: np.ndarray, sizes: np.ndarray, n_resamples: int, seed: int
     drawn = np.empty((n_resamples, m))
     for start in range(0, n_resamples, _BLOCK):
         stop = min(start + _BLOCK, n_resamples)
-        totals = rng.multinomial(c, even, stop - start).astype(float) @ both
+        if n_resamples <= _BLOCK:
+            weights = _weights(c, n_resamples, seed)
+        else:
+            weights = rng.multinomial(c, even, stop - start).astype(float)
+        totals = weights @ both
         with np.errstate(invalid="ignore"):
             drawn[start:stop] = totals[:, :m] / totals[:, m:]
     return drawn
+
+
+@lru_cache(maxsize=16)
+def _weights(c: int, n_resamples: int, seed: int) -> np.ndarray:
+    """How often each cluster is drawn, (n_resamples, c): the same for all tables of a seed."""
+    rng = np.random.default_rng(seed)
+    return rng.multinomial(c, np.full(c, 1 / c), n_resamples).astype(float)
 
 
 def percentiles(drawn: np.ndarray) -> Interval:

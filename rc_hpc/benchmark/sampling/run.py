@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure, SubFigure
 
 #: Columns of the page, height of a row of questions, in, and characters of a line.
-COLUMNS, ROW_IN, WRAP = 2, 2.2, 66
+COLUMNS, ROW_IN, WRAP = 2, 2.25, 80
 #: Dots per inch of the page: a picture of 512 px stays sharp.
 DPI = 300
 
@@ -76,7 +76,7 @@ def _question(part: SubFigure, package: Package, question: Question) -> None:
             subsequent_indent="    ",
         )
     ]
-    text_in = 0.11 * (len(lines) + len(options)) + 0.25
+    text_in = 0.095 * (len(lines) + len(options)) + 0.1
     height = part.bbox.height / part.figure.dpi
     share = max(0.2, 1 - text_in / height)
     n_groups, n = len(question.groups), len(question.groups[0])
