@@ -68,6 +68,22 @@ EQUAL = 1e-4
 
 
 @dataclass(frozen=True)
+class Level:
+    """All points of one species at one height along the common normal of two views.
+
+    Attributes
+    ----------
+    number
+        Atomic number.
+    places : (p, q) int64
+        Place of each pair of points.
+    """
+
+    number: int
+    places: np.ndarray
+
+
+@dataclass(frozen=True)
 class Puzzle:
     """The places of one view subset, and which image points each explains.
 
@@ -159,6 +175,30 @@ class Puzzle:
             if self.numbers[a] == self.numbers[b]:
                 site[site == site[max(a, b)]] = site[min(a, b)]
         return np.unique(site, return_inverse=True)[1]
+
+    @cached_property
+    def levels(self) -> tuple[Level, ...] | None:
+        """Levels of two views; None of other views, or where one is not complete."""
+        from scipy.sparse import csr_array
+        from scipy.sparse.csgraph import connected_components
+
+        on = self.points
+        if self.views != 2 or (on.sum(axis=0) != 2).any():
+            return None
+        ends = np.nonzero(on.T)[1].reshape(-1, 2)
+        joined = csr_array((np.ones(len(ends)), ends.T), (len(on), len(on)))
+        component = connected_components(joined, directed=False)[1][ends[:, 0]]
+        levels = []
+        for own in np.unique(component):
+            places = np.flatnonzero(component == own)
+            rows, row = np.unique(ends[places, 0], return_inverse=True)
+            columns, column = np.unique(ends[places, 1], return_inverse=True)
+            matrix = np.full((len(rows), len(columns)), -1)
+            matrix[row, column] = places
+            if (matrix < 0).any():
+                return None
+            levels.append(Level(int(self.numbers[places[0]]), matrix))
+        return tuple(levels)
 
     def explains(self, chosen: np.ndarray) -> bool:
         """Whether these places, (C,) bool, leave no image point alone and do not clash."""

@@ -6,58 +6,18 @@ them is a 0-1 matrix, and an explanation one without an empty row or column.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
 from functools import lru_cache
 
 import numpy as np
 
 from rc_hpc.kernels.covers import completions
-from rc_hpc.oracle.explanations import Puzzle
+from rc_hpc.oracle.explanations import Level
 
 #: Entries of a matrix up to which their numbers fit into a float.
 MANY_ENTRIES = 900
 #: Steps of the count of one level at most.
 MANY_STEPS = 50_000_000
-
-
-@dataclass(frozen=True)
-class Level:
-    """All points of one species at one height along the common normal of two views.
-
-    Attributes
-    ----------
-    number
-        Atomic number.
-    places : (p, q) int64
-        Place of each pair of points.
-    """
-
-    number: int
-    places: np.ndarray
-
-
-def levels_of(puzzle: Puzzle) -> list[Level] | None:
-    """Levels of a puzzle of two views; None of other views, or where one is not complete."""
-    from scipy.sparse import csr_array
-    from scipy.sparse.csgraph import connected_components
-
-    on = puzzle.points
-    if puzzle.views != 2 or (on.sum(axis=0) != 2).any():
-        return None
-    ends = np.nonzero(on.T)[1].reshape(-1, 2)
-    joined = csr_array((np.ones(len(ends)), ends.T), (len(on), len(on)))
-    component = connected_components(joined, directed=False)[1][ends[:, 0]]
-    levels = []
-    for own in np.unique(component):
-        places = np.flatnonzero(component == own)
-        rows, row = np.unique(ends[places, 0], return_inverse=True)
-        columns, column = np.unique(ends[places, 1], return_inverse=True)
-        matrix = np.full((len(rows), len(columns)), -1)
-        matrix[row, column] = places
-        if (matrix < 0).any():
-            return None
-        levels.append(Level(int(puzzle.numbers[places[0]]), matrix))
-    return levels
 
 
 @lru_cache(maxsize=512)
@@ -79,7 +39,7 @@ class Draws:
         Atoms by atomic number.
     """
 
-    def __init__(self, levels: list[Level], counts: dict[int, int]):
+    def __init__(self, levels: Sequence[Level], counts: dict[int, int]):
         self.size = sum(level.places.size for level in levels)
         self.counts = counts
         self.levels = {kind: [level for level in levels if level.number == kind] for kind in counts}
@@ -136,9 +96,7 @@ def _matrix(table: np.ndarray, edges: int, rng: np.random.Generator) -> np.ndarr
         j = int(covered.sum())
         new, old = np.meshgrid(np.arange(q - j + 1), np.arange(j + 1), indexing="ij")
         rest = edges - new - old
-        ways = np.array(
-            [[after[j + i, m] if m >= 0 else 0.0 for m in line] for i, line in enumerate(rest)]
-        )
+        ways = np.where(rest >= 0, after[j + new, np.maximum(rest, 0)], 0.0)
         weight = ways * _choose(q - j)[:, None] * _choose(j)
         weight[0, 0] = 0.0
         picked = rng.choice(weight.size, p=(weight / weight.sum()).ravel())
@@ -164,7 +122,7 @@ def _choose(n: int) -> np.ndarray:
     return row
 
 
-def permuted(levels: list[Level], chosen: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+def permuted(levels: Sequence[Level], chosen: np.ndarray, rng: np.random.Generator) -> np.ndarray:
     """An explanation with the counts of another: points of the one view change places by level."""
     result = chosen.copy()
     for level in levels:

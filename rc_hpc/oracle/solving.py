@@ -12,7 +12,6 @@ import numpy as np
 
 from rc_hpc.core.errors import UsageError
 from rc_hpc.oracle.explanations import Puzzle
-from rc_hpc.oracle.levels import levels_of
 from rc_hpc.oracle.symmetries import Operations, Symmetries
 
 #: Solver of python-sat.
@@ -57,8 +56,6 @@ class Questions:
         Of the same puzzle.
     counts
         Places by atomic number; None for any.
-    physical
-        Within the cell and separated only.
     conflicts
         Budget of one call.
     rng
@@ -70,24 +67,27 @@ class Questions:
         puzzle: Puzzle,
         symmetries: Symmetries,
         counts: dict[int, int] | None,
-        physical: bool,
         conflicts: int,
         rng: np.random.Generator,
     ):
         self.puzzle, self.symmetries = puzzle, symmetries
         self.conflicts, self.rng = conflicts, rng
+        #: Conditions of all questions.
+        self.assumed: tuple[int, ...] = ()
         self.solver = _solver_class()(name=SOLVER)
         self._top = puzzle.size
         self._differences: dict[tuple[int, int], int] = {}
         self._asked: dict[tuple[str, int, int], int | None] = {}
         for row in puzzle.points:
             self._add(np.flatnonzero(row) + 1)
-        pairs = [puzzle.clashes, puzzle.crowded] if physical else [puzzle.clashes]
-        for pair in np.concatenate(pairs):
-            self._add(-(pair + 1))
-        if physical:
-            for place in np.flatnonzero(puzzle.outside):
-                self._add([-int(place) - 1])
+        for a, b in (puzzle.clashes + 1).tolist():
+            self._add([-a, -b])
+        #: Condition: within the cell, and separated.
+        self.physical = self._new()
+        for a, b in (puzzle.crowded + 1).tolist():
+            self._add([-self.physical, -a, -b])
+        for place in np.flatnonzero(puzzle.outside).tolist():
+            self._add([-self.physical, -place - 1])
         for kind, n in (counts or {}).items():
             own = np.flatnonzero(puzzle.numbers == kind) + 1
             self.solver.add_atmost(own.tolist(), n)
@@ -112,7 +112,7 @@ class Questions:
         signs = np.where(self.rng.random(self.puzzle.size) < 0.5, 1, -1)
         self.solver.set_phases((signs * np.arange(1, self.puzzle.size + 1)).tolist())
         self.solver.conf_budget(self.conflicts)
-        answer = self.solver.solve_limited(assumptions=list(conditions))
+        answer = self.solver.solve_limited(assumptions=[*self.assumed, *conditions])
         if answer is None:
             raise OutOfBudget
         if not answer:
@@ -250,7 +250,7 @@ def implied_bounds(puzzle: Puzzle, kind: int, n: int) -> Iterator[tuple[np.ndarr
         rows = rows[rows.any(axis=1)]
         if (rows.sum(axis=0) == 1).all():
             yield from _bounded(rows, np.flatnonzero(own), n)
-    levels = [level for level in levels_of(puzzle) or () if level.number == kind]
+    levels = [level for level in puzzle.levels or () if level.number == kind]
     slack = n - sum(max(level.places.shape) for level in levels)
     for level in levels if slack >= 0 else ():
         most = max(level.places.shape) + slack
@@ -285,7 +285,7 @@ def fewest(puzzle: Puzzle, seconds: float) -> dict[int, int] | None:
     OutOfBudget
         Not proved within the time.
     """
-    levels = None if len(puzzle.clashes) else levels_of(puzzle)
+    levels = None if len(puzzle.clashes) else puzzle.levels
     if levels is not None:
         least = dict.fromkeys(puzzle.counts, 0)
         for level in levels:

@@ -20,7 +20,7 @@ import numpy as np
 
 from rc_hpc.core.vocabulary import Known, System, Undecided, Uniqueness
 from rc_hpc.oracle.explanations import Puzzle
-from rc_hpc.oracle.levels import Draws, levels_of, permuted
+from rc_hpc.oracle.levels import Draws, permuted
 from rc_hpc.oracle.solving import OutOfBudget, Questions, fewest
 from rc_hpc.oracle.symmetries import Rotations, Symmetries, TooMany
 
@@ -47,7 +47,7 @@ HOLOHEDRY = {
 #: Draws and permutations of two views before a solver is asked.
 DRAWS = 3
 #: Draws of a random explanation before the floor's refusals are given up.
-MANY_DRAWS = 64
+MANY_DRAWS = 8
 
 
 @dataclass(frozen=True)
@@ -131,9 +131,10 @@ class Cell:
         self.rotations = rotations
         self.known: dict[bytes, System] = {puzzle.truth.tobytes(): own}
         self.decisions = {policy: Decision(reference=own) for policy in Known}
-        self.levels = levels_of(puzzle)
+        self.levels = puzzle.levels
         self.least: dict[int, int] | None = None
         self._symmetries: Symmetries | None = None
+        self._asked: dict[tuple[tuple[int, int], ...] | None, Questions] = {}
 
     # ------------------------------------------------------------------ explanations met
 
@@ -184,6 +185,8 @@ class Cell:
             decision = self.decisions[policy]
             if decision.status != Uniqueness.not_done:
                 continue
+            if policy == Known.fewest and Known.counts in policies and self.least == puzzle.counts:
+                continue  # the same question
             if policy == Known.physical and not puzzle.is_physical(puzzle.truth):
                 decision.status = Uniqueness.inadmissible
                 continue
@@ -193,6 +196,8 @@ class Cell:
                 self._leave(decision, Undecided.conflicts)
             except TooMany:
                 self._leave(decision, Undecided.operations)
+        if self.decisions[Known.fewest].status == Uniqueness.not_done:
+            self.decisions[Known.fewest] = self.decisions[Known.counts]
         return {policy: self.decisions[policy] for policy in policies}
 
     @staticmethod
@@ -223,46 +228,47 @@ class Cell:
                 yield permuted(self.levels, self.puzzle.truth, self.rng)
 
     def _questions(self, policy: Known) -> Questions:
-        counts = {
-            Known.any: None,
-            Known.counts: self.puzzle.counts,
-            Known.physical: self.puzzle.counts,
-            Known.fewest: self.least,
-        }[policy]
-        if self._symmetries is None:
-            self._symmetries = Symmetries(self.puzzle, self.rotations())
-        physical = policy == Known.physical
-        return Questions(
-            self.puzzle, self._symmetries, counts, physical, self.budget.conflicts, self.rng
-        )
+        """Those of the policy's counts; physical ones are asked under a condition."""
+        counts = {Known.any: None, Known.fewest: self.least}.get(policy, self.puzzle.counts)
+        key = None if counts is None else tuple(counts.items())
+        if key not in self._asked:
+            if self._symmetries is None:
+                self._symmetries = Symmetries(self.puzzle, self.rotations())
+            self._asked[key] = Questions(
+                self.puzzle, self._symmetries, counts, self.budget.conflicts, self.rng
+            )
+        questions = self._asked[key]
+        questions.assumed = (questions.physical,) if policy == Known.physical else ()
+        return questions
+
+    def close(self) -> None:
+        """Free the solvers."""
+        for questions in self._asked.values():
+            questions.close()
+        self._asked.clear()
 
     def _decide(self, policy: Known, decision: Decision, policies: tuple[Known, ...]) -> None:
         puzzle = self.puzzle
         if puzzle.size > self.budget.places:
             raise TooMany
         questions = self._questions(policy)
-        try:
-            first = puzzle.truth
-            if policy == Known.fewest and not self.admits(policy, first):
-                answer = questions.ask()
-                if answer is None:
-                    decision.status = Uniqueness.inadmissible
-                    return
-                first = answer
-                decision.reference = self.consider(first, policies)
-                another = questions.other_than(first)
-            else:
-                another = questions.another()
-            if decision.systems.bit_count() < 2:
-                if not self._several(policy, decision, questions, another):
-                    decision.status, decision.best = Uniqueness.unique, decision.reference
-                    return
-                self._search(decision, questions, policies)
-            if decision.systems.bit_count() > 1:
-                decision.status = Uniqueness.undetermined
-            self._best(decision, questions, policies)
-        finally:
-            questions.close()
+        if policy == Known.fewest and not self.admits(policy, puzzle.truth):
+            first = questions.ask()
+            if first is None:
+                decision.status = Uniqueness.inadmissible
+                return
+            decision.reference = self.consider(first, policies)
+            another = questions.other_than(first)
+        else:
+            another = questions.another()
+        if decision.systems.bit_count() < 2:
+            if not self._several(policy, decision, questions, another):
+                decision.status, decision.best = Uniqueness.unique, decision.reference
+                return
+            self._search(decision, questions, policies)
+        if decision.systems.bit_count() > 1:
+            decision.status = Uniqueness.undetermined
+        self._best(decision, questions, policies)
 
     def _several(
         self, policy: Known, decision: Decision, questions: Questions, another: int
@@ -386,11 +392,8 @@ class Cell:
                     return self.system_of(chosen)
         if puzzle.size > self.budget.places:
             return System.none
-        questions = self._questions(Known.counts)
         try:
-            answer = questions.ask()
+            answer = self._questions(Known.counts).ask()
         except OutOfBudget:
             return System.none
-        finally:
-            questions.close()
         return System.none if answer is None else self.system_of(answer)

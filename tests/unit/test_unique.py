@@ -15,7 +15,7 @@ from rc_hpc.core.vocabulary import Known, System, Uniqueness
 from rc_hpc.oracle.explanations import near_pairs, puzzle_of
 from rc_hpc.oracle.geometry import GeometricOracle
 from rc_hpc.oracle.labels import SpaceGroupLabel
-from rc_hpc.oracle.levels import Draws, levels_of, permuted
+from rc_hpc.oracle.levels import Draws, permuted
 from rc_hpc.oracle.solving import Questions, fewest
 from rc_hpc.oracle.symmetries import Symmetries, _basis, rotations_of
 from rc_hpc.oracle.uniqueness import HOLOHEDRY, Budget, Cell
@@ -200,7 +200,7 @@ def _theorem(n_cells, seed):
     met = {True: 0, False: 0}
     for puzzle, n_sets, phantoms in two_views(n_cells, seed):
         assert (n_sets == 1) == (not phantoms)
-        number = 10 ** Draws(levels_of(puzzle), puzzle.counts).log10
+        number = 10 ** Draws(puzzle.levels, puzzle.counts).log10
         assert number == pytest.approx(n_sets)
         met[bool(phantoms)] += 1
     assert min(met.values()) > n_cells / 10
@@ -301,7 +301,7 @@ def test_another_explanation_by_two_solvers(crystal, counted):
     for puzzle in puzzles(positions, numbers, lattice):
         symmetries = Symmetries(puzzle, rotations_of(lattice))
         counts = puzzle.counts if counted else None
-        questions = Questions(puzzle, symmetries, counts, False, 10_000, np.random.default_rng(0))
+        questions = Questions(puzzle, symmetries, counts, 10_000, np.random.default_rng(0))
         found = questions.ask(questions.another())
         questions.close()
         assert (found is not None) == by_highs(puzzle, counted)
@@ -371,7 +371,7 @@ def test_draws_are_all_equally_likely():
     frac = np.array([[0, 0, 0], [0.5, 0.5, 0], [0.5, 0, 0], [0, 0, 0.5], [0.5, 0.5, 0.5]])
     lattice = LATTICES["orthorhombic"]
     puzzle = puzzles(frac @ lattice, np.full(5, 26), lattice, [(0, 1)])[0]
-    levels = levels_of(puzzle)
+    levels = puzzle.levels
     draws = Draws(levels, puzzle.counts)
     sets = list(admissible(puzzle, Known.counts))
     assert 10**draws.log10 == pytest.approx(len(sets)) and len(sets) > 8

@@ -120,6 +120,7 @@ class UniqueOracle:
             decisions = one.decide(options.known)
             fields["maximal_system"][k] = one.system_of(np.ones(puzzle.size, bool))
             fields["random_system"][k] = one.random()
+            one.close()
             if self.exact and one.levels is not None:
                 draws = Draws(one.levels, puzzle.counts)
                 fields["log10_explanations_counts"][k] = draws.log10
