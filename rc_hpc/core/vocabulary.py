@@ -8,6 +8,10 @@ ENUMERATIONS = ("all-pairs", "anchor")
 
 MERGE_RULES = ("dominance", "best-residual", "least-squares", "mean", "first")
 
+#: A census also reads pictures as the most symmetric crystal of the fewest atoms.
+SYMMETRIC = "symmetric"
+CENSUS_MERGES = (*MERGE_RULES, SYMMETRIC)
+
 QUARANTINE_POLICIES = ("mark", "keep", "drop")
 
 TRUTHS = ("stored", "conventional")

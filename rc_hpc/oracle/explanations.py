@@ -55,7 +55,7 @@ import numpy as np
 from rc_hpc.kernels.coverage import subset_places
 from rc_hpc.kernels.records import Enumerated
 from rc_hpc.oracle.geometry import GeometricOracle
-from rc_hpc.oracle.reading import Compared
+from rc_hpc.oracle.reading import Compared, Enumeration
 
 #: Two sites of one crystal are at least so far apart, periodic images included, Å.
 FLOOR = 0.1
@@ -252,14 +252,15 @@ def near_pairs(
 
 
 def puzzle_of(
-    geometry: GeometricOracle, found: Compared, k: int, zero: float, lattice: np.ndarray
+    geometry: GeometricOracle, found: Enumeration, k: int, zero: float, lattice: np.ndarray
 ) -> Puzzle:
     """The places of view subset `k`.
 
     Parameters
     ----------
     found
-        Enumerated to `zero` at least, ties judged at no more than that.
+        Enumerated to `zero` at least, ties judged at no more than that. Without a truth all places
+        are phantoms, and the counts are those of all places.
     zero
         Up to which a point is on another, Å.
     lattice
@@ -275,12 +276,15 @@ def puzzle_of(
     atom = np.full(len(chosen), -1)
     points = found.points
     rows, views = [], []
-    for s, (low, high) in enumerate(
-        zip(found.truth.starts[:-1], found.truth.starts[1:], strict=True)
-    ):
+    numbers = found.species[kinds]
+    counts = {int(kind): int(np.count_nonzero(numbers == kind)) for kind in found.species}
+    for s in range(len(found.species)):
         own = np.flatnonzero(kinds == s)
-        away, nearest = cKDTree(found.truth.positions[low:high]).query(positions[own])
-        atom[own] = np.where(away <= zero, low + nearest, -1)
+        if isinstance(found, Compared):
+            low, high = found.truth.starts[s : s + 2]
+            away, nearest = cKDTree(found.truth.positions[low:high]).query(positions[own])
+            atom[own] = np.where(away <= zero, low + nearest, -1)
+            counts[int(found.species[s])] = int(high - low)
         for v in range(len(geometry.cameras.rotations)):
             if not mask >> v & 1:
                 continue
@@ -291,8 +295,6 @@ def puzzle_of(
             row[:, own] = distance <= zero * (1 + 1e-9)
             rows.append(row)
             views += [v] * len(row)
-    numbers = found.species[kinds]
-    counts = dict(zip(found.species.tolist(), np.diff(found.truth.starts).tolist(), strict=True))
     return Puzzle(
         lattice,
         numbers,

@@ -84,6 +84,11 @@ class Reconstructions:
     by_atom: bool
 
     @cached_property
+    def numbers(self) -> list[int]:
+        """Number of the distinct reconstruction that each point set is."""
+        return [int(number) for number in self.set_numbers]
+
+    @cached_property
     def cells(self) -> list[tuple[np.ndarray, np.ndarray]]:
         """The point sets, each as atomic numbers (M,) and positions (M, 3), Å."""
         cells = []

@@ -5,10 +5,10 @@ Of each policy the status is *unique* (one explanation), *determined* (several, 
 explanation, or under `physical` not the truth itself).
 
 A crystal is not of system S if it lacks the rotations that make S, or has those of a system that
-comes before S (`MADE_BY`). Both are questions to a solver over a finite list of operations. Where
-no explanation lacks an operation that a label surely finds, and none has one that it may find, all
-have the label's system: that is the proof of *determined*. An answer is a witness once the label
-says so.
+comes before S (`rc_hpc.oracle.parsimony.MADE_BY`). Both are questions to a solver over a finite
+list of operations. Where no explanation lacks an operation that a label surely finds, and none has
+one that it may find, all have the label's system: that is the proof of *determined*. An answer is
+a witness once the label says so.
 """
 
 from __future__ import annotations
@@ -21,29 +21,10 @@ import numpy as np
 from rc_hpc.core.vocabulary import Known, System, Undecided, Uniqueness
 from rc_hpc.oracle.explanations import Puzzle
 from rc_hpc.oracle.levels import Draws, permuted
+from rc_hpc.oracle.parsimony import HOLOHEDRY, MADE_BY
 from rc_hpc.oracle.solving import OutOfBudget, Questions, fewest
 from rc_hpc.oracle.symmetries import Rotations, Symmetries, TooMany
 
-#: Order of the rotation that makes a system, and about how many axes; first come first.
-MADE_BY = (
-    (System.cubic, 3, 2),
-    (System.hexagonal, 6, 1),
-    (System.trigonal, 3, 1),
-    (System.tetragonal, 4, 1),
-    (System.orthorhombic, 2, 2),
-    (System.monoclinic, 2, 1),
-)
-#: Operations of the holohedry of each system.
-HOLOHEDRY = {
-    System.none: 0,
-    System.triclinic: 2,
-    System.monoclinic: 4,
-    System.orthorhombic: 8,
-    System.trigonal: 12,
-    System.tetragonal: 16,
-    System.hexagonal: 24,
-    System.cubic: 48,
-}
 #: Draws and permutations of two views before a solver is asked.
 DRAWS = 3
 #: Draws of a random explanation before the floor's refusals are given up.

@@ -1,6 +1,7 @@
 """Uniqueness: every answer against all sets of places, the theorem, and a second solver."""
 
 import itertools
+from dataclasses import replace
 
 import naive
 import naive_unique
@@ -16,9 +17,10 @@ from rc_hpc.oracle.explanations import near_pairs, puzzle_of
 from rc_hpc.oracle.geometry import GeometricOracle
 from rc_hpc.oracle.labels import SpaceGroupLabel
 from rc_hpc.oracle.levels import Draws, permuted
+from rc_hpc.oracle.parsimony import HOLOHEDRY, most_symmetric
 from rc_hpc.oracle.solving import Questions, fewest
 from rc_hpc.oracle.symmetries import Symmetries, _basis, rotations_of
-from rc_hpc.oracle.uniqueness import HOLOHEDRY, Budget, Cell
+from rc_hpc.oracle.uniqueness import Budget, Cell
 
 POLICIES = tuple(Known)
 PLENTY = Budget()
@@ -317,6 +319,26 @@ def test_fewest_by_closed_form_and_by_looking(crystal):
         if puzzle.size <= 11:
             least = fewest(puzzle, 10.0)
             assert least == {kind: alone(puzzle, kind) for kind in puzzle.counts}
+
+
+@settings(max_examples=30, deadline=None)
+@given(crystals())
+def test_the_most_symmetric_of_the_fewest_needs_no_truth(crystal):
+    lattice, positions, numbers = crystal
+    for puzzle in puzzles(positions, numbers, lattice):
+        if puzzle.size > 11:
+            continue
+        blind = replace(puzzle, atom=np.full(puzzle.size, -1), counts=dict.fromkeys(puzzle.counts))
+        chosen = most_symmetric(
+            blind, lambda: rotations_of(lattice), lambda some: system_of(puzzle, some)
+        )
+        sets = admissible(puzzle, Known.fewest)
+        if not sets:
+            assert chosen is None
+            continue
+        assert chosen.tolist() in [one.tolist() for one in sets]
+        highest = max(HOLOHEDRY[system_of(puzzle, one)] for one in sets)
+        assert HOLOHEDRY[system_of(puzzle, chosen)] == highest
 
 
 # ------------------------------------------------------------------ parts

@@ -63,5 +63,9 @@ KIND = Kind(
         "systems": "R1 by true crystal system",
         "phantom-deltas": "structures that have a phantom at some tolerance up to delta",
     },
-    code=(*SUBSETS, "kinds/census/oracle"),
+    code=(
+        *SUBSETS,
+        "kinds/census/oracle",
+        *(f"oracle/{name}" for name in ("explanations", "parsimony", "solving", "symmetries")),
+    ),
 )

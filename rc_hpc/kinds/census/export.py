@@ -9,10 +9,12 @@ from typing import Any
 
 import numpy as np
 
+from rc_hpc.core.constants import CENSUS_ZERO
 from rc_hpc.core.errors import UsageError
 from rc_hpc.geometry.protocol import Protocol
 from rc_hpc.kinds.census.coincidence import points_of
 from rc_hpc.kinds.census.options import CensusOptions
+from rc_hpc.kinds.census.oracle import geometry_of, read_symmetric, symmetric_reader
 from rc_hpc.kinds.census.schema import CENSUS
 from rc_hpc.kinds.common.atoms import packed_of
 from rc_hpc.kinds.common.exported import Exported
@@ -20,7 +22,6 @@ from rc_hpc.kinds.common.options import protocol_of
 from rc_hpc.kinds.packed.export import facts_of, rows_of
 from rc_hpc.kinds.packed.reader import PackedReader, RowReader
 from rc_hpc.oracle.cell import drawn
-from rc_hpc.oracle.geometry import GeometricOracle
 
 
 def export(
@@ -53,20 +54,18 @@ def export(
         options = CensusOptions.from_dict(json.loads(census.attrs["options"]))
         protocol = protocol_of(options.protocol)
         place = _place(census, protocol, subset)
-        oracle = GeometricOracle(
-            protocol,
-            [options.subsets[place]],
-            options.enumeration,
-            options.merge,
-            options.max_candidates,
-        )
+        oracle = geometry_of(protocol, [options.subsets[place]], options)
+        symmetric = symmetric_reader(oracle, options)
         for row in rows_of(census, ids):
             cell = structures.cell(row)
             lattice, positions, numbers, _ = drawn(cell, protocol.tiling)
             facts = facts_of(cell.id, cell.space_group) | _facts(census, row, place)
             columns: dict[str, np.ndarray] = {}
             if what == "reconstructions":
-                reading = oracle.run(positions, numbers, options.delta)
+                reading = oracle.run(positions, numbers, options.delta, CENSUS_ZERO)
+                covered = oracle.cover(reading.enumeration, CENSUS_ZERO)
+                if symmetric is not None and covered.n_redundant[0] > 0:
+                    read_symmetric(symmetric, reading, np.array([0]), lattice)
                 numbers, positions = reading.cells[reading.entry[0]]
             elif what == "phantoms":
                 positions, numbers, columns = _phantoms(census, row, options, place)

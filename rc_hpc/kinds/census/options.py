@@ -7,7 +7,7 @@ from typing import Any
 
 from rc_hpc.core import constants
 from rc_hpc.core.options import Options, opt, tolerance
-from rc_hpc.core.vocabulary import ENUMERATIONS, MERGE_RULES
+from rc_hpc.core.vocabulary import CENSUS_MERGES, ENUMERATIONS
 from rc_hpc.kinds.common import options as common
 from rc_hpc.kinds.packed.options import PackOptions
 
@@ -27,7 +27,7 @@ class CensusOptions(Options):
     delta_max
         Largest delta up to which the phantom profile is followed, Å; at least `delta`.
     enumeration, merge
-        See ENUMERATIONS and MERGE_RULES.
+        See ENUMERATIONS and CENSUS_MERGES.
     truth
         Cell whose label counts as true: the stored or the conventional one.
     label_every
@@ -65,9 +65,11 @@ class CensusOptions(Options):
         caption="enumeration {}",
     )
     merge: str = opt(
-        MERGE_RULES[0],
-        "which accepted candidates become atoms; 'first' is the released program's rule",
-        choices=MERGE_RULES,
+        CENSUS_MERGES[0],
+        "which accepted candidates become atoms; 'first' is the released program's rule; "
+        "'symmetric': of exact pictures the most symmetric crystal of the fewest atoms of each "
+        "species (needs rc_hpc[unique]; elsewhere as dominance)",
+        choices=CENSUS_MERGES,
         caption="merge {}",
     )
     truth: str = common.truth()

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
-from rc_hpc.core.constants import CENSUS_ZERO
-from rc_hpc.core.vocabulary import LabelStatus
+from rc_hpc.core.constants import CENSUS_ZERO, SAME_RECONSTRUCTION
+from rc_hpc.core.vocabulary import MERGE_RULES, SYMMETRIC, LabelStatus
 from rc_hpc.geometry.protocol import Protocol
 from rc_hpc.kinds.census.options import CensusOptions
 from rc_hpc.kinds.common.given import Compute, Given
@@ -15,8 +16,75 @@ from rc_hpc.kinds.common.options import protocol_of
 from rc_hpc.oracle.cell import PackedCell, drawn
 from rc_hpc.oracle.geometry import GeometricOracle
 from rc_hpc.oracle.labels import Labeller, SpaceGroupLabel, correct_columns
+from rc_hpc.oracle.parsimony import SymmetricReader
 from rc_hpc.oracle.reading import Reading
+from rc_hpc.oracle.solving import check_solver
 from rc_hpc.symmetry.recorder import NULL_RECORDER, Recorder
+
+
+def geometry_of(
+    protocol: Protocol, subsets: Sequence[tuple[int, ...]], options: CensusOptions
+) -> GeometricOracle:
+    """What reads these subsets under a census's options; `symmetric` begins with `dominance`."""
+    merge = MERGE_RULES[0] if options.merge == SYMMETRIC else options.merge
+    return GeometricOracle(protocol, subsets, options.enumeration, merge, options.max_candidates)
+
+
+def symmetric_reader(
+    geometry: GeometricOracle, options: CensusOptions, recorder: Recorder = NULL_RECORDER
+) -> SymmetricReader | None:
+    """What chooses among explanations; None under the other merge rules.
+
+    Raises
+    ------
+    UsageError
+        The solver is not installed, or a camera is a pinhole.
+    """
+    if options.merge != SYMMETRIC:
+        return None
+    check_solver()
+    pack = options.pack
+    return SymmetricReader(geometry, SpaceGroupLabel(pack.tau, pack.angle_tolerance, recorder))
+
+
+def read_symmetric(
+    reader: SymmetricReader, reading: Reading, subsets: np.ndarray, lattice: np.ndarray
+) -> None:
+    """Put the most symmetric explanations in the place of all places on these subsets."""
+    true_numbers, true_positions = reading.cells[0]
+    for k, (numbers, positions) in reader.read(reading.enumeration, subsets, lattice).items():
+        reading.n_recovered[k] = len(numbers)
+        reading.point_error[k] = _farthest(numbers, positions, true_numbers, true_positions)
+        reading.atom_error[k] = _farthest(true_numbers, true_positions, numbers, positions)
+        equal = next(
+            (
+                e
+                for e, (others, places) in enumerate(reading.cells)
+                if len(others) == len(numbers)
+                and _farthest(numbers, positions, others, places) <= SAME_RECONSTRUCTION
+            ),
+            None,
+        )
+        if equal is None:
+            equal = len(reading.cells)
+            reading.cells.append((numbers, positions))
+            reading.numbers.append(max(reading.numbers) + 1)
+        reading.entry[k], reading.reconstruction[k] = equal, reading.numbers[equal]
+
+
+def _farthest(
+    numbers: np.ndarray, positions: np.ndarray, others: np.ndarray, places: np.ndarray
+) -> float:
+    """Largest distance from a point to the nearest other of its species, Å; inf where none is."""
+    from scipy.spatial import cKDTree
+
+    largest = 0.0
+    for kind in np.unique(numbers):
+        there = places[others == kind]
+        if not len(there):
+            return np.inf
+        largest = max(largest, float(cKDTree(there).query(positions[numbers == kind])[0].max()))
+    return largest
 
 
 class CensusOracle:
@@ -46,9 +114,8 @@ class CensusOracle:
         )
         self.tiling = protocol.tiling
         self.recorder = recorder
-        self.geometry = GeometricOracle(
-            protocol, options.subsets, options.enumeration, options.merge, options.max_candidates
-        )
+        self.geometry = geometry_of(protocol, options.subsets, options)
+        self.symmetric = symmetric_reader(self.geometry, options, recorder)
 
     def run(self, cell: PackedCell) -> tuple[dict[str, Any], dict[str, Any]]:
         """Reconstruct, certify and label one structure.
@@ -71,6 +138,11 @@ class CensusOracle:
             positions, numbers, options.delta, options.delta_max, keep_all=options.label_every
         )
         self.recorder.about(cell.id)
+        covered = self.geometry.cover(reading.enumeration, CENSUS_ZERO)
+        if self.symmetric is not None:
+            read_symmetric(
+                self.symmetric, reading, np.flatnonzero(covered.n_redundant > 0), lattice
+            )
         labels, status = self._labels(reading, lattice, cell)
         label, truth = labels[reading.entry], labeller.truth(cell, options.truth)
         coarsest, finest = labeller.granularities[0], labeller.granularities[-1]
@@ -84,7 +156,6 @@ class CensusOracle:
         )
         if self.geometry.pinhole:
             certified &= self.geometry.fixes_all(found)
-        covered = self.geometry.cover(found, CENSUS_ZERO)
         fields = {
             "structures/delta_max": found.reach,
             "structures/n_candidates": found.candidates.gap.size,

@@ -66,6 +66,7 @@ KIND = Kind(
         "kernels/covers",
         "oracle/explanations",
         "oracle/levels",
+        "oracle/parsimony",
         "oracle/solving",
         "oracle/symmetries",
         "oracle/uniqueness",

@@ -1,0 +1,154 @@
+"""The most symmetric of the explanations with the fewest atoms: a reader that knows no counts.
+
+The merge rule `dominance` returns all places, phantoms among them. This one returns as few atoms of
+each species as the pictures allow, and of the crystals that these can be the one of the highest
+system. It knows the pictures and the lattice, nothing else.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from rc_hpc.core.constants import CENSUS_ZERO
+from rc_hpc.core.vocabulary import System
+from rc_hpc.oracle.explanations import Puzzle, puzzle_of
+from rc_hpc.oracle.geometry import GeometricOracle
+from rc_hpc.oracle.labels import SpaceGroupLabel
+from rc_hpc.oracle.reading import Enumeration
+from rc_hpc.oracle.solving import OutOfBudget, Questions, fewest
+from rc_hpc.oracle.symmetries import Rotations, Symmetries, TooMany, rotations_of
+
+#: Order of the rotation that makes a system, and about how many axes; first come first.
+MADE_BY = (
+    (System.cubic, 3, 2),
+    (System.hexagonal, 6, 1),
+    (System.trigonal, 3, 1),
+    (System.tetragonal, 4, 1),
+    (System.orthorhombic, 2, 2),
+    (System.monoclinic, 2, 1),
+)
+#: Operations of the holohedry of each system.
+HOLOHEDRY = {
+    System.none: 0,
+    System.triclinic: 2,
+    System.monoclinic: 4,
+    System.orthorhombic: 8,
+    System.trigonal: 12,
+    System.tetragonal: 16,
+    System.hexagonal: 24,
+    System.cubic: 48,
+}
+#: Conflicts of one call of the solver, seconds of one of HiGHS, explanations of one system that are
+#: labelled, and places of a puzzle that are looked at, at most.
+CONFLICTS, SECONDS, TRIES, PLACES = 1500, 5.0, 8, 1500
+
+
+def most_symmetric(
+    puzzle: Puzzle, rotations: Callable[[], Rotations], system: Callable[[np.ndarray], System]
+) -> np.ndarray | None:
+    """Fewest atoms of each species, and of these explanations one of the highest system, (C,) bool.
+
+    Parameters
+    ----------
+    puzzle
+        Its atoms are not looked at.
+    rotations
+        Of its lattice.
+    system
+        Of a choice of places.
+
+    Returns
+    -------
+    (C,) bool or None
+        None where there is none, or the solvers do not find one within their budgets.
+    """
+    if puzzle.size > PLACES:
+        return None
+    try:
+        least = fewest(puzzle, SECONDS)
+        if least is None:
+            return None
+        symmetries = Symmetries(puzzle, rotations())
+        questions = Questions(puzzle, symmetries, least, CONFLICTS, np.random.default_rng(0))
+    except OutOfBudget:
+        return None
+    best = None
+    try:
+        best = questions.ask()
+        if best is None:
+            return None
+        reached = system(best)
+        for wanted, order, axes in sorted(MADE_BY, key=lambda one: -HOLOHEDRY[one[0]]):
+            if HOLOHEDRY[wanted] <= HOLOHEDRY[reached]:
+                break
+            condition = questions.has(order, axes)
+            if condition is None:
+                continue
+            for _ in range(TRIES):
+                answer = questions.ask(condition)
+                if answer is None:
+                    break
+                found = system(answer)
+                if HOLOHEDRY[found] > HOLOHEDRY[reached]:
+                    best, reached = answer, found
+                if HOLOHEDRY[reached] >= HOLOHEDRY[wanted]:
+                    break
+                questions.not_this(condition, answer)
+    except (OutOfBudget, TooMany):
+        pass  # the best so far
+    finally:
+        questions.close()
+    return best
+
+
+class SymmetricReader:
+    """Reads view subsets as the most symmetric explanation with the fewest atoms.
+
+    Parameters
+    ----------
+    geometry
+        Of orthographic cameras.
+    labeller
+    """
+
+    def __init__(self, geometry: GeometricOracle, labeller: SpaceGroupLabel):
+        geometry.protocol.require_orthographic("the merge rule symmetric")
+        self.geometry, self.labeller = geometry, labeller
+
+    def read(
+        self, found: Enumeration, subsets: np.ndarray, lattice: np.ndarray
+    ) -> dict[int, tuple[np.ndarray, np.ndarray]]:
+        """Atomic numbers and positions (Å) of some subsets; not of those where nothing is found.
+
+        Parameters
+        ----------
+        found
+            Enumerated to `CENSUS_ZERO` at least.
+        subsets
+            Indices of view subsets whose candidates explain all image points.
+        lattice
+            Of the drawn cell.
+        """
+        unknown = Enumeration(found.points, found.candidates, found.species, found.reach, found.tie)
+        known: list[Rotations] = []
+
+        def rotations() -> Rotations:
+            if not known:
+                known.append(rotations_of(lattice, angle=self.labeller.angle_tolerance))
+            return known[0]
+
+        cells = {}
+        for k in subsets.tolist():
+            puzzle = puzzle_of(self.geometry, unknown, k, CENSUS_ZERO, lattice)
+
+            def system(chosen: np.ndarray, puzzle: Puzzle = puzzle) -> System:
+                cell = puzzle.numbers[chosen], puzzle.positions[chosen]
+                label, _ = self.labeller.label(lattice, *cell)
+                return System(int(self.labeller.codes(label)[0]))
+
+            chosen = most_symmetric(puzzle, rotations, system)
+            if chosen is not None:
+                cells[k] = puzzle.numbers[chosen], puzzle.positions[chosen]
+        return cells
