@@ -31,6 +31,7 @@ SOME = {
     "--merge first --label-every --tiling 2,2,1 --tau 0.05",
     "frontier": "p.h5 --deltas 0.3,0.1 --rules first,mean --enumerations all --symprecs 0.1,0.01",
     "noise": "p.h5 --protocols frozen,off-axis@2 --sigmas 0,0.02 --seeds 3 --estimators all",
+    "unique": "p.h5 --policy fewest,any --delta 0.01 --limit 9 --tiling 2 --subsets full",
     "occlusion": "p.h5 --conditions O2,O0 --verify strict,4-of-V --radii 0.3 --delta 0.15",
     "design": "p.h5 --views 4 --keep axis_a,axis_b --search-seed 7 --held-out 0.25 --sigmas 0,0.1",
     "scenes": "p.h5 --draw-seed 5 --tilt 4 --radii 0.3 --quarantine keep --stretch 0.1",

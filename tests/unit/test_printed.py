@@ -24,6 +24,8 @@ CAPTIONS = {
     f"covalent; true label: stored cell; quarantine mark; {PACKED}",
     "design": "5 cameras; kept: none; search seed 0; 3 noise seeds; true label: stored cell; "
     f"quarantine drop; {PACKED}",
+    "unique": "protocol frozen, 5 views, tiling 1x1x1; delta 1e-06 Å; true label: stored cell; "
+    f"quarantine mark; {PACKED}",
     "determined": "delta 0.01 Å; to the pixel 2.0 px; symprec 0.01 Å",
     "noise": f"10 seeds; true label: stored cell; quarantine mark; {PACKED}",
 }
@@ -49,6 +51,8 @@ CHANGES = [
     ("design", {"views": 4}, "4 cameras"),
     ("design", {"search_seed": 7}, "search seed 7"),
     ("design", {"seeds": 2}, "2 noise seeds"),
+    ("unique", {"delta": 0.01}, "delta 0.01 Å"),
+    ("unique", {"truth": "conventional"}, "true label: conventional cell"),
     ("determined", {"delta_pixels": 1.0}, "to the pixel 1.0 px"),
     ("noise", {"truth": "conventional"}, "true label: conventional cell"),
     ("noise", {"seeds": 3}, "3 seeds"),
