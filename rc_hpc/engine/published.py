@@ -17,9 +17,12 @@ _OPTIONS = ("enumeration", "merge", "delta", "truth", "radii_factor", "seeds")
 def conditions_of(path: Path, counts: Counts) -> dict[str, Any]:
     """What published values depend on.
 
-    These are options, the cameras if they are ours by name and matrix, and the structures.
+    These are options, the cameras if they are ours by name and matrix, and the structures. Of
+    rows that are no packed structures nothing is published.
     """
     options = counts.options
+    if "pack" not in options:
+        return {}
     conditions = {name: options[name] for name in _OPTIONS if name in options}
     conditions["tau"] = options["pack"]["tau"]
     if "protocol" in options:

@@ -185,7 +185,8 @@ def _run_pass(h5: NewFile, store: PartStore, rows: RowMap, jobs: list[_Job]) -> 
                     "structures/id",
                     "structures/sha256",
                 ):
-                    values[:] = [known.setdefault(text, text) for text in values]
+                    texts = values.reshape(-1)  # a view: what was chosen by a mask is contiguous
+                    texts[:] = [known.setdefault(text, text) for text in texts]
                 elif job.table and job.column.path == "structure":
                     values = targets[""][values]
                 buffer[target[inside] - job.start] = values

@@ -132,20 +132,32 @@ def triangulated(screen: np.ndarray, rotations: np.ndarray) -> np.ndarray | None
     return solved if rank == 3 and values[2] > 1e-6 * values[0] else None
 
 
-def place_error(rotations: np.ndarray, pixel: float) -> float:
-    """How far a point may lie from where it is put, when no coordinate is off by more, Å."""
+def length_error(apart: np.ndarray, rotations: np.ndarray, pixel: float) -> tuple[float, float]:
+    """How much longer and shorter than `apart` (3,) the vector between two places may be, Å.
+
+    Both are triangulated from the same views, and no coordinate of either is off by more than
+    `pixel` (Å). Along the vector errors add up in full; across it they make it longer by their
+    square over twice the length.
+    """
+    length = float(np.linalg.norm(apart))
     rows = rotations[:, :, :2].transpose(0, 2, 1).reshape(-1, 3)
-    return float(np.abs(np.linalg.pinv(rows)).sum(axis=1).max() * pixel * np.sqrt(3))
+    inverse = np.linalg.pinv(rows)
+    along = 2 * pixel * float(np.abs(apart / max(length, 1e-12) @ inverse).sum())
+    across = 2 * pixel * float(np.linalg.norm(np.abs(inverse).sum(axis=1)))
+    return along + across**2 / (2 * max(length - along, 1e-12)), along
 
 
-def ratio_range(places: Sequence[np.ndarray], errors: Sequence[float]) -> tuple[float, float]:
-    """Bounds of A-B over A-C, from three places and how far each may be off, Å."""
+def ratio_range(
+    places: Sequence[np.ndarray], rotations: np.ndarray, pixel: float
+) -> tuple[float, float]:
+    """Bounds of A-B over A-C; see `length_error`."""
     a, b, c = places
     to_b, to_c = float(np.linalg.norm(b - a)), float(np.linalg.norm(c - a))
-    off_b, off_c = errors[0] + errors[1], errors[0] + errors[2]
-    low = max(to_b - off_b, 0.0) / (to_c + off_c)
-    high = (to_b + off_b) / max(to_c - off_c, 1e-12)
-    return low, high
+    (more_b, less_b), (more_c, less_c) = (
+        length_error(other - a, rotations, pixel) for other in (b, c)
+    )
+    low = max(to_b - less_b, 0.0) / (to_c + more_c)
+    return low, (to_b + more_b) / max(to_c - less_c, 1e-12)
 
 
 def ratios_that_agree(values: Iterable[Ratio], low: float, high: float) -> list[bool]:

@@ -9,12 +9,11 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from rc_hpc.benchmark.questions.texts import CENTRE
 from rc_hpc.benchmark.reading import answers
 from rc_hpc.benchmark.reading.cells import Cell, drawn_cell
 from rc_hpc.benchmark.reading.meanings import meanings
 from rc_hpc.benchmark.reading.points import Points
-from rc_hpc.benchmark.reading.reader import BOND_FACTOR, Asked
+from rc_hpc.benchmark.reading.reader import BOND_FACTOR, Asked, centre_of
 from rc_hpc.benchmark.records import LETTERS, DisplayedScene
 
 #: Coordinates closer than this are one, Å.
@@ -46,8 +45,9 @@ def named(asked: Asked, symprec: float) -> list[bool]:
     if qtype == "Q2":
         return _neighbours(scene, meaning)
     if qtype == "Q3":
-        places = [scene.positions[scene.marks[letter]] for letter in LETTERS[:3]]
-        return answers.ratios_that_agree(meaning, *answers.ratio_range(places, [1e-9] * 3))
+        a, b, c = (scene.positions[scene.marks[letter]] for letter in LETTERS[:3])
+        ratio = float(np.linalg.norm(b - a)) / float(np.linalg.norm(c - a))
+        return answers.ratios_that_agree(meaning, ratio, ratio)
     if qtype == "Q6":
         camera = scene.cameras[asked.views[0][0]]
         edges = scene.lattice @ camera.rotation[:2].T
@@ -83,7 +83,7 @@ def _sites(scene: DisplayedScene) -> answers.Sites:
 
 def _neighbours(scene: DisplayedScene, meaning: Sequence[int]) -> list[bool]:
     """By distances, up to `BOND_FACTOR` of the shortest of each pair that bonds join."""
-    centre = int(scene.marks.get(CENTRE, next(iter(scene.marks.values()), scene.centre)))
+    centre = centre_of(scene)
     pairs = {(min(pair), max(pair)) for pair in scene.numbers[scene.bonds].reshape(-1, 2).tolist()}
     low, high = answers.neighbour_range(
         _points(scene),

@@ -45,8 +45,8 @@ class Points(NamedTuple):
         Where it is there, Å.
     rays : (k,) bool
         Image points that an atom seen in this view alone may explain: no point explains them that
-        `SURE` views show (all, where they are fewer), and somewhere on the ray, not beside a point
-        that does, there is paint in every other view. Where all centres are read, none is such.
+        `SURE` views show, and somewhere on the ray, not beside a point that does, there is paint in
+        every other view. Where all centres are read, only those that no point explains.
     """
 
     numbers: np.ndarray
@@ -168,7 +168,9 @@ def reconstruct(
         forgiven = paint.at(enumerated.candidates.position, missed)
     for n in wanted:
         points = _points(enumerated, oracle, np.arange(n), forgiven)
-        if paint is not None:
+        if paint is None:
+            points = points._replace(rays=np.logical_not(points.covers.any(axis=1)))
+        else:
             points = points._replace(rays=_alone(points, paint, n))
         found[n] = merged(points, 2 * delta) if pictures.pixel else points
     return found
@@ -295,7 +297,7 @@ def _points(
         found.tie,
     )
     numbers = found.species[candidates.species[chosen]]
-    sure = np.sum(shows[chosen], axis=1) >= min(SURE, len(subset))
+    sure = np.sum(shows[chosen], axis=1) >= SURE
     covers, image_numbers, image_views, image_places = [], [], [], []
     for v in subset:
         starts = sorted_points.starts[v]

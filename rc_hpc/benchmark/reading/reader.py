@@ -14,13 +14,15 @@ from rc_hpc.benchmark.reading import answers
 from rc_hpc.benchmark.reading.cells import Cell, read_cells
 from rc_hpc.benchmark.reading.meanings import meanings
 from rc_hpc.benchmark.reading.points import Points, least_cover, reconstruct
-from rc_hpc.benchmark.reading.sights import ONE_POINT, Pictures, Sight
+from rc_hpc.benchmark.reading.sights import Pictures, Sight
 from rc_hpc.benchmark.records import LETTERS, DisplayedScene, Question
 
 #: Numbers of views that are asked about.
 COUNTS = (1, 2, 3, 8)
 #: Of the shortest distance of a pair, up to which atoms are bonded.
 BOND_FACTOR = 1.10
+#: What an exact coordinate may be off by, Å.
+ROUNDING = 1e-8
 
 
 @dataclass(frozen=True)
@@ -197,14 +199,6 @@ class _Reading:
         screen = self.pictures.seen_at(self.pictures.scene.positions[[atom]])[shows, 0]
         return answers.triangulated(screen, self.pictures.rotations[shows])
 
-    def error(self, atom: int, n: int) -> float:
-        """How far that place may be off, Å."""
-        shows = np.flatnonzero(self.pictures.read[:n, atom])
-        exact = ONE_POINT / 100
-        if not self.pictures.pixel:
-            return exact
-        return answers.place_error(self.pictures.rotations[shows], self.pictures.pixel) + exact
-
     def sites(self, n: int) -> list[answers.Sites] | None:
         """All that the cell may hold."""
         points = self.points[n]
@@ -269,14 +263,14 @@ def _content(reading: _Reading, n: int, meaning: Sequence[Mapping[int, int]]) ->
     return answers.contents_that_agree(meaning, ranges)
 
 
-def _centre(reading: _Reading) -> int:
-    scene = reading.pictures.scene
+def centre_of(scene: DisplayedScene) -> int:
+    """The highlighted atom."""
     return int(scene.marks.get(CENTRE, next(iter(scene.marks.values()), scene.centre)))
 
 
 def _neighbours(reading: _Reading, n: int, meaning: Sequence[int]) -> list[bool]:
     """By the bonds drawn at the centre."""
-    centre = _centre(reading)
+    centre = centre_of(reading.pictures.scene)
     ends = reading.ends(centre)[n] if n > 1 else None
     if ends is None:
         return answers.counts_that_agree(meaning, reading.flat(reading.bonded(centre)), np.inf)
@@ -286,7 +280,8 @@ def _neighbours(reading: _Reading, n: int, meaning: Sequence[int]) -> list[bool]
 
 
 def _neighbours_by_distance(reading: _Reading, n: int, meaning: Sequence[int]) -> list[bool]:
-    scene, centre = reading.pictures.scene, _centre(reading)
+    scene = reading.pictures.scene
+    centre = centre_of(scene)
     points = reading.points[n] if n > 1 else None
     place = reading.place(centre, n) if n > 1 else None
     if points is None or place is None or points.rays.any():
@@ -304,9 +299,11 @@ def _distances(reading: _Reading, n: int, meaning: Sequence[answers.Ratio]) -> l
     places = [reading.place(atom, n) for atom in atoms]
     if any(place is None for place in places):
         return answers.ratios_that_agree(meaning, 0.0, np.inf)
-    errors = [reading.error(atom, n) for atom in atoms]
     fixed = [place for place in places if place is not None]
-    return answers.ratios_that_agree(meaning, *answers.ratio_range(fixed, errors))
+    # Where centres are read to the pixel, all are read in all views.
+    off = reading.pictures.pixel + ROUNDING
+    found = answers.ratio_range(fixed, reading.pictures.rotations[:n], off)
+    return answers.ratios_that_agree(meaning, *found)
 
 
 def _systems(reading: _Reading, n: int, meaning: Sequence[str]) -> list[bool]:

@@ -13,9 +13,6 @@ from rc_hpc.report.plot import Given, NothingToDraw, Plot
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-#: Of a reader who draws one of four.
-CHANCE = 0.25
-
 
 def _worded(stratum: str) -> str:
     return stratum.replace("_", " ")
@@ -44,12 +41,11 @@ def determined(given: Given) -> Figure:
             x = np.array([place[n] for n in of["views"].astype(int)])
             x = x + style.dodge(number, len(set(frame["sight"])), 0.3)
             errors = style.interval(
-                of["determined"], of["determined_low95"], of["determined_high95"]
+                of["determined"], of["determined_lowboot95"], of["determined_highboot95"]
             )
             ax.errorbar(
                 x, of["determined"].astype(float), errors, label=sight, **style.series(number)
             )
-        ax.axhline(CHANCE, label="chance (score)", **style.GUIDE)
         ax.set_title(f"{_worded(strata[k])} ({int(own['n'].max())})")
         ax.set_xticks(range(len(views)), views)
         ax.set_ylim(-0.04, 1.04)

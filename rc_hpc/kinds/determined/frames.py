@@ -23,7 +23,7 @@ RESAMPLES, SEED = 10_000, 20261021
 _COUNTS = ("n", "base_structures", "unknown", "determined_count", "misled_count")
 _MEASURED = (
     *("n", "base_structures", "unknown", "determined_count", "determined"),
-    *("determined_low95", "determined_high95", "expected_score", "misled_count"),
+    *("determined_lowboot95", "determined_highboot95", "expected_score", "misled_count"),
 )
 
 
@@ -52,8 +52,8 @@ def _measured(
         "unknown": int((own & ~known).sum()),
         "determined_count": int(of["determined"][used].sum()),
         "determined": of["determined"][used].mean() if n else np.nan,
-        "determined_low95": low,
-        "determined_high95": high,
+        "determined_lowboot95": low,
+        "determined_highboot95": high,
         "expected_score": of["score"][used].mean() if n else np.nan,
         "misled_count": int(of["misled"][used].sum()),
     }
