@@ -41,6 +41,8 @@ ELSEWHERE = {
     "sbatch --ntasks=64 /path/to/rc_hpc/slurm/census.sh": "slurm/census.sh",
     "RC_SHARDS=16 sbatch /path/to/rc_hpc/slurm/census_array.sh": "slurm/census_array.sh",
     "sbatch /path/to/rc_hpc/slurm/render.sh": "slurm/render.sh",
+    "RC_SHARDS=16 sbatch /path/to/rc_hpc/slurm/benchmark_array.sh": "slurm/benchmark_array.sh",
+    "python -m rc_hpc.benchmark build ": "tests/contract/test_benchmark_build.py",
     "sbatch /path/to/rc_hpc/slurm/train_resnet.sh": "slurm/train_resnet.sh",
     "vllm serve MODEL": "tests/vlm_stub.py",
 }
