@@ -44,7 +44,7 @@ def main() -> None:
     while drawn < count:
         base = bases[drawn // 4 % len(bases)]
         scenes = display(base, settings)
-        for turn, scene in enumerate((scenes[0], scenes[1], scenes[2], scenes[-1])):
+        for turn, scene in enumerate((scenes[0], scenes[1], scenes[-2], scenes[-1])):
             camera = (drawn // 4 * 3 + turn) % len(scene.cameras)
             whole, view = painter.body(scene, camera)
             edges = NO_SEGMENTS if whole.cell is None else dashed_edges(whole.cell, whole.discs)
