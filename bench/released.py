@@ -35,15 +35,15 @@ SIGMAS = "0,0.001,0.003,0.01,0.02"
 #: Commands by the letter that the rows name: the default reading large, the released one small.
 COMMANDS = {
     "A": "rc_hpc.census packed.h5 -o A.h5",
-    "a": f"rc_hpc.census packed.h5 {ANCHOR} -o a.h5",
+    "a": f"rc_hpc.census packed.h5 {ANCHOR} -o a-released.h5",
     "B": "rc_hpc.census packed.h5 --delta 0.15 -o B.h5",
-    "b": f"rc_hpc.census packed.h5 {ANCHOR} --delta 0.15 -o b.h5",
+    "b": f"rc_hpc.census packed.h5 {ANCHOR} --delta 0.15 -o b-released.h5",
     "N": "rc_hpc.sweep noise packed.h5 -o N.h5",
     "n": f"rc_hpc.sweep noise packed.h5 --rules record --sigmas {SIGMAS} --order eval.jsonl "
-    "-o n.h5",
+    "-o n-released.h5",
     "O": "rc_hpc.sweep occlusion packed.h5 -o O.h5",
     "o": "rc_hpc.sweep occlusion packed.h5 --verify excused --enumerations anchor --rules first "
-    "--delta 0.15 -o o.h5",
+    "--delta 0.15 -o o-released.h5",
     "L": "rc_hpc.ladder predictions/ --census A.h5",
 }
 PACK = "rc_hpc.pack structures.json --ids eval.jsonl -o packed.h5"

@@ -120,7 +120,7 @@ def predictions_of(folder, census):
 
 def test_every_line_is_run_or_told_where():
     run = {"More than one census", "Training on pixels", "Asking models, and reading the ladder"}
-    run |= {"Your own structures", "The released study, read again"}
+    run |= {"Your own structures", "Which of mine, why, show me", "The released study, read again"}
     for section, block in blocks("sh").items():
         for line in lines(block):
             file = elsewhere(line)
@@ -142,6 +142,14 @@ def test_your_own_structures(world, tmp_path, monkeypatch):
     assert [line.split(PYTHON)[1] for line in others] == ["rc_hpc.census big.jsonl"] * 2
     (tmp_path / "mine.toml").write_text(blocks("toml")["Your own structures"])
     assert call(f"{first} --protocol mine.toml --overwrite") == Exit.CLEAN
+
+
+@pytest.mark.slow  # half a minute: design
+def test_which_of_mine(world, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "structures").symlink_to(world / "structures")
+    for line in lines(blocks("sh")["Which of mine, why, show me"]):
+        assert call(line, **{"quartz.cif": "crystal-000.cif"}) == Exit.CLEAN, line
 
 
 @pytest.mark.slow  # half a minute: design and frontier
@@ -190,3 +198,22 @@ def test_asking_models(world, tmp_path, monkeypatch):
                 assert code == Exit.CLEAN, command
     made = json.loads((tmp_path / "model.predictions" / "pixels.json").read_text())
     assert made["rc_hpc"]["pictures"]["convention"] == "C1"
+
+
+def test_the_released_study_names_the_commands_of_its_script(monkeypatch):
+    monkeypatch.syspath_prepend(str(ROOT))
+    released = importlib.import_module("bench.released")
+    told = lines(blocks("sh")["The released study, read again"])
+    commands = (released.PACK, *released.COMMANDS.values())
+    assert told == [f"{PYTHON}{command}" for command in commands]
+
+
+@pytest.mark.slow  # ten minutes: the noise sweeps
+@pytest.mark.data
+@pytest.mark.timeout(7200)
+def test_the_released_studys_table_is_that_of_its_script(shared, tmp_path, monkeypatch):
+    monkeypatch.syspath_prepend(str(ROOT))
+    released = importlib.import_module("bench.released")
+    study = released.study_of(shared, tmp_path)
+    made = released.markdown([make() for make in released.rows(study)])
+    assert made in README

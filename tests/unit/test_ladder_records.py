@@ -1,6 +1,8 @@
 """The ladder command on the released records, against every value that was recomputed from them."""
 
+import importlib
 import json
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -192,6 +194,17 @@ def test_the_headline_says_that_the_cells_differ(predictions, censuses):
     (ladder, models), _ = make_tables(evidence, ("ladder", "models"))
     assert told in ladder.caption and told in models.caption
     assert "16 pixel files do not record their pictures; the census is of" in ladder.caption
+
+
+def test_the_readmes_row_is_that_of_its_script(frames, monkeypatch):
+    """The quick part of tests/contract/test_readme.py's table."""
+    root = Path(__file__).parents[2]
+    monkeypatch.syspath_prepend(str(root))
+    script = importlib.import_module("bench.released")
+    readme = (root / "README.md").read_text(encoding="utf-8")
+    exact = {"cells": frames["cells"], "models": frames["models"].query("ceiling == 'R1'")}
+    for made in (script.ladder(exact), script.kappas()):
+        assert script.line(made) in readme.splitlines()
 
 
 def test_sensitivity_to_the_reading_of_votes(frames, expected):
