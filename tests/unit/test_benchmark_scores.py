@@ -131,7 +131,7 @@ def test_perfect_and_constant_readers(tmp_path, package, made):
         assert cell(frame, "accuracy", model="constant", stratum=stratum) == 0.25
     assert cell(frame, "right", model="constant", stratum=frames.ALL) == 8
     assert cell(frame, "n", model="constant", stratum=frames.ALL) == 32
-    assert cell(frame, "structures", model="constant", stratum=frames.ALL) == 3
+    assert cell(frame, "base_structures", model="constant", stratum=frames.ALL) == 3
 
 
 def test_invalid_is_wrong_and_missing_is_no_score(tmp_path, package, made):
@@ -274,7 +274,7 @@ def test_one_structure_alone_has_no_interval(tmp_path):
     frame = frames.accuracy(
         evidence(package, write_answers(tmp_path / "a.json", "m", "image", made, right))
     )
-    assert (frame["structures"] == 1).all() and frame["lowboot95"].isna().all()
+    assert (frame["base_structures"] == 1).all() and frame["lowboot95"].isna().all()
 
 
 def test_traps_apart(tmp_path, package, made):
@@ -308,6 +308,10 @@ def test_the_ladder_by_hand(tmp_path, package, made):
     settled = found.strata != "Q1b"
     found.ceilings = [ceiling_of(found, settled, np.where(settled, 1, 0.5))]
     frame = frames.ladder(found)
+    whole = frames.ceilings(found)
+    assert cell(whole, "determined", stratum=frames.ALL) == 28 / 32
+    assert cell(whole, "expected", stratum=frames.ALL) == 30 / 32
+    assert cell(whole, "n", stratum=frames.ALL) == 32 and not whole["unknown"].any()
 
     def rung(stratum, *columns):
         return [cell(frame, column, stratum=stratum) for column in columns]
@@ -390,6 +394,7 @@ def test_tables_that_cannot_be_made_say_what_they_need(tmp_path, package, made, 
     assert missing == {
         "differences": "needs two arms of a model, such as image and text",
         "contrasts": "needs two models in one arm",
+        "ceilings": "needs --determined FILE",
         "ladder": "needs --determined FILE",
         "undetermined": "needs --determined FILE",
     }

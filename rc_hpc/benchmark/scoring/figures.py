@@ -38,7 +38,7 @@ def models(given: Given) -> Figure:
     height = 0.9 + (ROW_IN + 0.05 * len(names)) * len(strata)
     figure, ((ax,),) = style.figure(style.COLUMN_IN, height)
     style.categories(ax, [_worded(name) for name in strata])
-    _ceiling(ax, given.others.get("ladder"), strata)
+    _ceiling(ax, given.others.get("ceilings"), strata)
     for number, model in enumerate(names):
         rows = frame[frame["model"] == model].set_index("stratum").reindex(strata)
         places = np.arange(len(strata)) + style.dodge(number, len(names), 0.6)
@@ -58,13 +58,22 @@ def models(given: Given) -> Figure:
     return figure
 
 
-def _ceiling(ax: Axes, ladder: pd.DataFrame | None, strata: Sequence[str]) -> None:
+def _ceiling(ax: Axes, ceilings: pd.DataFrame | None, strata: Sequence[str]) -> None:
     """Share of questions that the pictures determine, as a bar behind the models."""
-    if ladder is None or ladder.empty:
+    if ceilings is None or ceilings.empty:
         return
-    reading = ladder["reading"].iloc[0]
-    rows = ladder[ladder["reading"] == reading].drop_duplicates("stratum").set_index("stratum")
-    rows = rows.reindex(strata)
+    reading = _headline(ceilings)
+    rows = ceilings[ceilings["reading"] == reading].set_index("stratum").reindex(strata)
+    ax.plot(
+        rows["expected"],
+        range(len(strata)),
+        linestyle="none",
+        marker="|",
+        markersize=13,
+        color="0.35",
+        zorder=0.4,
+        label="honest reader of these",
+    )
     ax.barh(
         range(len(strata)),
         rows["determined"],
@@ -75,6 +84,12 @@ def _ceiling(ax: Axes, ladder: pd.DataFrame | None, strata: Sequence[str]) -> No
         zorder=0.2,
         label=f"determined: {reading}",
     )
+
+
+def _headline(frame: pd.DataFrame) -> str:
+    """The reading that figures show: of what is visible, where there is one."""
+    readings = list(dict.fromkeys(frame["reading"]))
+    return next((name for name in readings if name.startswith("visible")), readings[0])
 
 
 def _chance(ax: Axes) -> None:
@@ -90,7 +105,8 @@ def ladder(given: Given) -> Figure:
     names = _first(frame["model"])
     if not names:
         raise NothingToDraw("has no scored answers with pictures")
-    frame = frame[frame["reading"] == frame["reading"].iloc[0]]
+    reading = _headline(frame)
+    frame = frame[frame["reading"] == reading]
     strata = list(dict.fromkeys(frame["stratum"]))
     columns = min(3, len(names))
     rows_of_panels = -(-len(names) // columns)
@@ -106,7 +122,7 @@ def ladder(given: Given) -> Figure:
         ax.remove()
     for ax, model, short in zip(axes.flat, names, style.short_names(names), strict=False):
         rows = frame[frame["model"] == model].set_index("stratum").reindex(strata)
-        _rungs(ax, rows, strata)
+        _rungs(ax, rows, strata, reading)
         ax.set_title(short, loc="left")
     for ax in axes[-1]:
         ax.set_xlabel("share of questions")
@@ -114,7 +130,7 @@ def ladder(given: Given) -> Figure:
     return figure
 
 
-def _rungs(ax: Axes, rows: pd.DataFrame, strata: Sequence[str]) -> None:
+def _rungs(ax: Axes, rows: pd.DataFrame, strata: Sequence[str], reading: str) -> None:
     """What is determined, read from text and seen, with the losses between them."""
     places = np.arange(len(strata))
     style.categories(ax, [_worded(name) for name in strata])
@@ -122,10 +138,10 @@ def _rungs(ax: Axes, rows: pd.DataFrame, strata: Sequence[str]) -> None:
         ("expected", "text", "0.6", "lost in reasoning"),
         ("text", "image", "0.82", "lost in looking"),
     ):
-        ax.hlines(
-            places, rows[other], rows[column], color=color, linewidth=4, label=label, zorder=0.5
-        )
-    shown = (("expected", "expected of the pictures"), ("text", "text"), ("image", "image"))
+        lost = (rows[column] > rows[other]).to_numpy()
+        low, high = rows[other][lost], rows[column][lost]
+        ax.hlines(places[lost], low, high, color=color, linewidth=4, label=label, zorder=0.5)
+    shown = (("expected", f"honest reader: {reading}"), ("text", "text"), ("image", "image"))
     for number, (column, label) in enumerate(shown):
         ax.plot(rows[column], places, label=label, **style.points(number))
     _chance(ax)
@@ -141,7 +157,7 @@ def _worded(stratum: str) -> str:
 
 
 PLOTS = (
-    Plot("models", "accuracy", models, ("ladder",)),
+    Plot("models", "accuracy", models, ("ceilings",)),
     Plot("models-alone", "accuracy", models),
     Plot("benchmark-ladder", "ladder", ladder),
 )
@@ -160,6 +176,6 @@ def draw_scores(evidence: Evidence, tables: Iterable[Table], folder: Path) -> Dr
         {"set": evidence.package.set_name, "package": evidence.package.sha256},
     )
     plots = [plot for plot in PLOTS if names.issuperset(plot.tables)]
-    if "ladder" in names:  # the same figure with what is determined
+    if "ceilings" in names:  # the same figure with what is determined
         plots = [plot for plot in plots if plot.name != "models-alone"]
     return draw(plots, tables, origin, lambda name: (), folder)

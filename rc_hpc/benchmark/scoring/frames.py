@@ -140,7 +140,7 @@ def accuracy(evidence: Evidence) -> pd.DataFrame:
             scored = evidence.scored(one)
             row |= {
                 "n": sample.n if scored else int((within & one.asked).sum()),
-                "structures": sample.n_clusters,
+                "base_structures": sample.n_clusters,
                 "right": int(one.right[chosen].sum()) if scored and name != MEAN else None,
                 "accuracy": means[0] if scored else np.nan,
                 **_limits(drawn[:, 0] if scored else drawn[:0, 0]),
@@ -218,13 +218,39 @@ def _paired(evidence: Evidence, first: Answers, second: Answers, told: dict) -> 
             "difference_of": f"{first.arm} - {second.arm}",
             "stratum": name,
             "n": sample.n,
-            "structures": sample.n_clusters,
+            "base_structures": sample.n_clusters,
             "first": means[0],
             "second": means[1],
             "difference": means[0] - means[1],
             **_limits(drawn[:, 0] - drawn[:, 1]),
             "unscored": evidence.why_unscored(first, second),
         }
+
+
+def ceilings(evidence: Evidence) -> pd.DataFrame:
+    """What the pictures determine by stratum, by every reading of them."""
+    rows = []
+    for ceiling in _ceilings(evidence):
+        for name, within in strata_of(evidence):
+            chosen = within & ceiling.known
+            if not chosen.any():
+                continue
+            columns = (ceiling.determined, ceiling.expected)
+            sample, means, drawn = estimates(evidence, name, chosen, *columns)
+            rows.append(
+                {
+                    "reading": ceiling.name,
+                    "stratum": name,
+                    "n": sample.n,
+                    "base_structures": sample.n_clusters,
+                    "unknown": int((within & ~ceiling.known).sum()),
+                    "determined": means[0],
+                    **_limits(drawn[:, 0], "determined_"),
+                    "expected": means[1],
+                    **_limits(drawn[:, 1], "expected_"),
+                }
+            )
+    return _frame(rows)
 
 
 def ladder(evidence: Evidence) -> pd.DataFrame:
@@ -265,7 +291,7 @@ def _rungs(evidence: Evidence, ceiling, model: str, arms: dict[str, Answers]) ->
             "reading": ceiling.name,
             "stratum": name,
             "n": sample.n,
-            "structures": sample.n_clusters,
+            "base_structures": sample.n_clusters,
             "determined": means[0],
             "expected": means[1],
             "text": means[2],
@@ -303,7 +329,7 @@ def undetermined(evidence: Evidence) -> pd.DataFrame:
                             "stratum": name,
                             "determined": "yes" if settled else "no",
                             "n": sample.n,
-                            "structures": sample.n_clusters,
+                            "base_structures": sample.n_clusters,
                             "accuracy": means[0] if scored else np.nan,
                             **_limits(drawn[:, 0] if scored else drawn[:0, 0]),
                             "honest_reader": means[1],

@@ -17,6 +17,7 @@ TABLES = {
     "models": "models side by side, a column a stratum",
     "differences": "image minus text and the like, on the same questions of the same model",
     "contrasts": "two models on the same questions in the same arm",
+    "ceilings": "what the pictures determine by stratum, for every way of reading them",
     "ladder": "determined, text, image by stratum; lost in reasoning and in looking",
     "undetermined": "accuracy where the pictures determine the answer, and where they do not",
     "traps": "Q3 by whether the first picture shows the wrong order",

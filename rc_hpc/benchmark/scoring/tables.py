@@ -34,6 +34,11 @@ MAKERS: dict[str, tuple[str, Callable[[Evidence], pd.DataFrame]]] = {
     "models": ("Accuracy, models side by side", frames.models),
     "differences": (f"Differences of arms, {_PAIRED}", frames.differences),
     "contrasts": (f"Differences of models, {_PAIRED}", frames.contrasts),
+    "ceilings": (
+        "What the pictures determine: share of questions with one option left, and expected score "
+        "of a reader who draws evenly among those left",
+        frames.ceilings,
+    ),
     "ladder": (_LADDER, frames.ladder),
     "undetermined": (
         "Accuracy by whether the pictures determine the answer; an honest reader draws evenly "
