@@ -81,8 +81,8 @@ def base_structure(
 ) -> BaseStructure:
     """The base structure of any cell: standardised, labelled, with its bonds.
 
-    Where `name` and formula are those of an entry of the catalogue, bonds and suitability for
-    coordination are the entry's, else those of the rules.
+    Where name, formula and space group are those of an entry of the catalogue, bonds are the
+    entry's, else those of the rule.
 
     Parameters
     ----------
@@ -117,11 +117,10 @@ def base_structure(
     inside, kinds = inside[order], kinds[order]
     formula = formula_of(kinds)
     entry = entries().get(name)
-    if entry is not None and entry.formula == formula:
-        pairs, coordination = entry.pairs, entry.coordination
+    if entry is not None and (entry.formula, entry.space_group) == (formula, dataset.number):
+        pairs = entry.pairs
     else:
         pairs = default_pairs(kinds, settings.electronegativity)
-        coordination = unambiguous_coordination(cell, inside, kinds, pairs)
     found = label(int(dataset.number))
     return BaseStructure(
         name,
@@ -132,5 +131,5 @@ def base_structure(
         inside,
         kinds,
         pairs,
-        coordination,
+        unambiguous_coordination(cell, inside, kinds, pairs),
     )

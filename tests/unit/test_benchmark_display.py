@@ -13,7 +13,7 @@ from rc_hpc.benchmark.bonds import (
     unambiguous_coordination,
 )
 from rc_hpc.benchmark.cameras import STRICT, TILTED
-from rc_hpc.benchmark.catalogue import catalogue_structures, entries
+from rc_hpc.benchmark.catalogue import base_structure, catalogue_structures, entries
 from rc_hpc.benchmark.display import at_scale, display, displayed_atoms, marked, supercells
 from rc_hpc.benchmark.drawing import drawn_scene, edge_letters, view_of
 from rc_hpc.benchmark.settings import DisplaySettings
@@ -238,3 +238,13 @@ def test_the_same_twice_and_another_with_another_seed(bases, rutile):
     other = display(bases["rutile"], replace(SETTINGS, seed=1))
     assert not {one.id for one in other} & {one.id for one in rutile}
     assert not np.allclose(other[0].cameras[3].direction, rutile[0].cameras[3].direction)
+
+
+def test_a_name_of_the_catalogue_alone_decides_nothing(bases):
+    """The bonds of an entry belong to its formula and space group."""
+    other = bases["orthorhombic perovskite"]
+    made = base_structure(
+        "cubic perovskite", other.lattice, other.fractional, other.numbers, SETTINGS
+    )
+    assert made.number == 62 and made.pairs == ((8, 20), (8, 22))
+    assert bases["cubic perovskite"].pairs == ((8, 22),)
