@@ -69,7 +69,7 @@ def _curves(
         line, sigma = (table[table["protocol"] == protocol] for table in (frame, crossings))
         at = float(sigma["crossing_angstrom"].iloc[0]) if len(sigma) else np.nan
         crosses = (
-            f"{LEVEL:g} at {at:.3g} Å"
+            f"{LEVEL:g} at {at:.3g} Å {_ends(sigma)}"
             if np.isfinite(at)
             else f"above {LEVEL:g}"
             if at > 0
@@ -99,6 +99,14 @@ def _curves(
                     label=style.RECORDED_LABEL if number == 0 else "_",
                     **style.RECORDED,
                 )
+
+
+def _ends(crossings: pd.DataFrame) -> str:
+    """Interval over structures of a crossing; a limit beyond the sweep is named, no number."""
+    ends = (float(crossings[f"crossing_{end}boot95"].iloc[0]) for end in ("low", "high"))
+    beyond = {True: "above", False: "below"}
+    told = (f"{end:.3g}" if np.isfinite(end) else beyond[end > 0] for end in ends)
+    return f"[{', '.join(told)}]"
 
 
 def kappa(given: Given) -> Figure:
