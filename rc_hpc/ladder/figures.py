@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import textwrap
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -26,6 +27,8 @@ UNSCORED = "†"
 CHANCE = SEVEN_SYSTEMS.chance
 #: Height of a row, in.
 ROW_IN = 0.19
+#: Characters of a line of a title.
+_TITLE = 88
 _CEILING_LINES = ("-", "--", ":", "-.")
 
 
@@ -50,19 +53,17 @@ def ladder(given: Given) -> Figure:
         _names(left, rows)
         _rungs(left, rows, recorded)
         _shares(right, rows, recorded)
-        left.set_title(_cell_told(cell, given.options.get("cells_drawn", ())), loc="left")
+        left.set_title(_cell_told(cell, given.options.get("cells_differ", ())), loc="left")
     axes[-1, 0].set_xlabel("share of structures")
     axes[-1, 1].set_xlabel("perception's share of the shortfall,\nP / (P + S), bootstrap 95 %")
     style.below(figure, 4, *axes[0])
     return figure
 
 
-def _cell_told(cell: str, drawn: Sequence[str]) -> str:
-    """Title of the panels of one R3 cell; says where the pictures show another."""
-    told = f"R3 on the {cell} cell"
-    if drawn and set(drawn) != {cell}:
-        told += f", pictures of the {' and '.join(drawn)} one: see the split by cell"
-    return told
+def _cell_told(cell: str, differ: Sequence[str]) -> str:
+    """Title of the panels of one R3 cell; where the pictures show another, the split by cell."""
+    told = next((one for one in differ if one.startswith(f"R3 lists the {cell} cell")), None)
+    return f"R3 on the {cell} cell" if told is None else textwrap.fill(told, _TITLE)
 
 
 def _names(ax: Axes, rows: pd.DataFrame) -> None:
@@ -286,7 +287,7 @@ def draw_ladder(evidence: Evidence, tables: Iterable[Table], folder: Path) -> Dr
                 name: int(np.sum(determined)) for name, determined in evidence.ceilings.items()
             },
             "structures": len(evidence.ids),
-            "cells_drawn": sorted({file.cell for file in evidence.of("pixels").values()}),
+            "cells_differ": evidence.cells_differ,
             "gate_samples": options.gate_samples,
         },
     )

@@ -126,6 +126,8 @@ def test_every_line_is_run_or_told_where():
             file = elsewhere(line)
             assert file is not None or section in run, f"{section}: {line}"
             assert file is None or (ROOT / file).is_file(), file
+    for module in set(re.findall(r"python -m (rc_hpc[\w.]*\w)", README)):
+        assert importlib.util.find_spec(module) is not None, module
     extras = set(re.findall(r"pip install '(?:rc_hpc|\.)\[([\w,]+)\]'", README))
     declared = (ROOT / "setup.cfg").read_text(encoding="utf-8")
     for extra in ",".join(extras).split(","):
