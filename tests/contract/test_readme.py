@@ -43,6 +43,13 @@ ELSEWHERE = {
     "sbatch /path/to/rc_hpc/slurm/render.sh": "slurm/render.sh",
     "RC_SHARDS=16 sbatch /path/to/rc_hpc/slurm/benchmark_array.sh": "slurm/benchmark_array.sh",
     "python -m rc_hpc.benchmark build ": "tests/contract/test_benchmark_build.py",
+    "python -m rc_hpc.benchmark check ": "tests/unit/test_benchmark_checks.py",
+    "python -m rc_hpc.benchmark samples ": "tests/unit/test_benchmark_samples.py",
+    "python -m rc_hpc.benchmark determine ": "tests/unit/test_benchmark_reading.py",
+    "python jobs/query_vlm.py bench ": "tests/contract/test_benchmark_kills.py",
+    "python -m rc_hpc.benchmark baselines ": "tests/unit/test_benchmark_baselines.py",
+    "python -m rc_hpc.benchmark score ": "tests/unit/test_benchmark_baselines.py",
+    "python -m rc_hpc.benchmark export ": "tests/unit/test_benchmark_export.py",
     "sbatch /path/to/rc_hpc/slurm/train_resnet.sh": "slurm/train_resnet.sh",
     "vllm serve MODEL": "tests/vlm_stub.py",
 }

@@ -8,6 +8,7 @@ import pandas as pd
 import pytest
 from package_cases import questions, write_answers, write_package
 
+from rc_hpc.benchmark.__main__ import main
 from rc_hpc.benchmark.exporting.options import PROGRAMS, ExportOptions
 from rc_hpc.benchmark.exporting.run import run
 from rc_hpc.benchmark.letters import ARMS
@@ -200,7 +201,8 @@ def test_folders_that_hold_something_are_left_alone(package, tmp_path):
 
 
 def test_the_command_says_how_to_start(package, tmp_path, capsys):
-    assert run(ExportOptions(package.root, "inspect", tmp_path / "o", arms=("text",)), Talk()) == 0
+    asked = [str(package.root), "--to", "inspect", "--arms", "text", "-o", str(tmp_path / "o")]
+    assert main(["export", *asked]) == 0
     told = capsys.readouterr().out
     assert f"inspect eval {tmp_path}/o/mv_crystalbench.py@text --model MODEL" in told
     assert (
