@@ -250,3 +250,24 @@ def test_the_command(tmp_path, capsys):
     assert main(["score", str(tmp_path / "b"), "--benchmark", str(root), "--table", "models"]) == 0
     assert "rc_hpc prior" in capsys.readouterr().out
     assert main(["baselines", str(root), "-o", "b", "--determined", "absent.h5"]) == 2
+
+
+def test_from_determine_to_the_ladder(drawn, tmp_path, capsys):
+    """The commands one after the other, on a package without scenes.h5: the released one has none.
+
+    What no text tells is missing in the oracle's answers, and no zero.
+    """
+    chosen = {one.stratum: one for one in drawn.questions}
+    root = write_package(tmp_path / "p", list(chosen.values()))
+    told, made = str(tmp_path / "d.h5"), str(tmp_path / "b")
+    assert main(["determine", str(root), "-o", told, "--progress", "none", "-q"]) in (0, 3)
+    assert main(["baselines", str(root), "--determined", told, "-o", made, "-q"]) == 0
+    asked = [f"{made}/oracle-centres.json", f"{made}/chance.json", "--benchmark", str(root)]
+    assert main(["score", *asked, "--determined", told, "--set", "full"]) == 3
+    captured = capsys.readouterr()
+    assert "rc_hpc oracle centres, image:" in captured.err and "missing: no" in captured.err
+    for table in ("What the pictures determine", "Determined is the share of questions"):
+        assert table in captured.out
+    rows = json.loads((tmp_path / "b/oracle-centres.json").read_text())["predictions"]
+    silent = {one.id for one in chosen.values() if one.stratum in ("Q1a", "Q6")}
+    assert not silent & {row["material_id"] for row in rows} and rows
