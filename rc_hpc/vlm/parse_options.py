@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from rc_hpc.answers.parsers import PARSERS
+from rc_hpc.benchmark.letters import FOUR_LETTERS
 from rc_hpc.core.options import Options, opt
 
 
@@ -18,7 +19,7 @@ class ParseOptions(Options):
     answers
         File that the asking command wrote.
     parser
-        One of the task's.
+        One of the task's; None: its own.
     output
         Folder for the prediction files, one an arm.
     """
@@ -32,7 +33,13 @@ class ParseOptions(Options):
         required=True,
         recorded=False,
     )
-    parser: str = opt(PARSERS[0], "how the replies are read", choices=PARSERS, recorded=False)
+    parser: str | None = opt(
+        None,
+        "how the replies are read",
+        choices=(*PARSERS, *FOUR_LETTERS.parsers),
+        told=f"{PARSERS[0]}; of a package {FOUR_LETTERS.parser}",
+        recorded=False,
+    )
     output: Path = opt(
         None,
         "folder for the prediction files, one an arm",

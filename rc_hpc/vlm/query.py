@@ -179,6 +179,6 @@ def describe(arm: Arm, file: PredictionFile | None, outputs: Outputs) -> str:
             f"{told['unparsed_samples']} of them not readable",
             f", {', '.join(losses)}" if losses else "",
             f" (mostly: {failure})" if failure else "",
-            f"; the parsers agree on {alike}/{answered}",
+            f"; the parsers agree on {alike}/{answered}" if len(arm.task.parsers) > 1 else "",
         )
     )

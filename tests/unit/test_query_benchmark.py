@@ -65,6 +65,15 @@ def test_three_arms_under_faults(ask, package, tmp_path):
     assert ids == [one.id for one in MADE if one.text_applicable]
     assert json.loads(tables["structures"]["choices"][0]) == list(MADE[0].options.values())
     assert not any(tables["structures"]["formula"])
+    again = [str(tmp_path / "a.h5"), "-o", str(tmp_path / "again")]
+    assert main(["parse", *again, "-q"]) == 0
+    for arm in asked:  # the same but for where it was read
+        first, second = (
+            json.loads((tmp_path / folder / f"{arm}.json").read_text())["predictions"]
+            for folder in ("a.predictions", "again")
+        )
+        assert first == second
+    assert main(["parse", *again, "--parser", "last-mention"]) == 2
 
 
 def test_pictures_go_as_they_are_and_without_names(ask, package):

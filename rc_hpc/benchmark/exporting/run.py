@@ -55,8 +55,8 @@ def run(options: ExportOptions, talk: Talk) -> int:
         folder.mkdir(parents=True, exist_ok=True)
         tasks = [_task_name(arm) for arm in options.arms]
         for arm, task in zip(options.arms, tasks, strict=True):
-            samples = list(_samples(package, arm, pictures))
-            _WRITERS[options.program](folder, arm, task, samples)
+            if samples := list(_samples(package, arm, pictures)):
+                _WRITERS[options.program](folder, arm, task, samples)
         if (package.root / "LICENSE").is_file():
             shutil.copyfile(package.root / "LICENSE", folder / "LICENSE")
         told = {

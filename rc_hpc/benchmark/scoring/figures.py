@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from rc_hpc.answers.predictions import to_json
 from rc_hpc.benchmark.letters import ARMS, FOUR_LETTERS
 from rc_hpc.benchmark.scoring.evidence import Evidence
 from rc_hpc.benchmark.scoring.frames import MEAN
@@ -171,7 +172,7 @@ def draw_scores(evidence: Evidence, tables: Iterable[Table], folder: Path) -> Dr
     origin = Origin(
         ", ".join(path.name for path in options.answers),
         hashlib.sha256(
-            "\n".join(sorted(one.file.source for one in evidence.answers)).encode()
+            "".join(sorted(to_json(one.file) for one in evidence.answers)).encode()
         ).hexdigest(),
         {"set": evidence.package.set_name, "package": evidence.package.sha256},
     )
