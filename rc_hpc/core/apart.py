@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
+import logging
 import os
 import pickle
 import resource
 import signal
+import sys
 import warnings
 from collections.abc import Callable
 from multiprocessing.connection import Connection, Pipe
@@ -56,9 +58,13 @@ class Apart:
         Module level or not: the copy has it already. Arguments and results are pickled.
     memory
         Bytes of address space that it may take; any by default.
+    quiet
+        What native code writes to standard error is not seen; messages of ours are.
     """
 
-    def __init__(self, function: Callable[..., Any], memory: int | None = None):
+    def __init__(
+        self, function: Callable[..., Any], memory: int | None = None, quiet: bool = False
+    ):
         mine, its = Pipe()
         with warnings.catch_warnings():
             # threads of other libraries hold nothing that is used here
@@ -67,7 +73,7 @@ class Apart:
             self.pid = os.fork()
         if not self.pid:
             mine.close()
-            _serve(its, function, parent, memory)
+            _serve(its, function, parent, memory, quiet)
         its.close()
         self._connection: Connection = mine
 
@@ -127,7 +133,11 @@ class Apart:
 
 
 def _serve(
-    connection: Connection, function: Callable[..., Any], parent: int, memory: int | None
+    connection: Connection,
+    function: Callable[..., Any],
+    parent: int,
+    memory: int | None,
+    quiet: bool,
 ) -> NoReturn:
     """Answer calls until the caller is gone."""
     try:
@@ -140,6 +150,8 @@ def _serve(
         if memory is not None:
             resource.setrlimit(resource.RLIMIT_AS, (memory, memory))
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+        if quiet:
+            _quieten()
         while True:
             arguments, cpu_s = pickle.loads(connection.recv_bytes())
             signal.setitimer(signal.ITIMER_PROF, cpu_s)
@@ -151,6 +163,16 @@ def _serve(
             connection.send_bytes(_pickled(*answer))
     except BaseException:  # noqa: BLE001 - nothing of the caller's code may run here
         os._exit(1)
+
+
+def _quieten() -> None:
+    """Keep standard error for Python alone."""
+    own = os.fdopen(os.dup(2), "w", buffering=1, errors="backslashreplace")
+    for handler in logging.root.handlers:
+        if isinstance(handler, logging.StreamHandler) and handler.stream is sys.stderr:
+            handler.setStream(own)
+    sys.stderr = own
+    os.dup2(os.open(os.devnull, os.O_WRONLY), 2)
 
 
 def _pickled(raised: bool, value: Any) -> bytes:

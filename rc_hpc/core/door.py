@@ -6,9 +6,12 @@ Arguments become `Asked` here, and options from there on: nothing below sees a p
 from __future__ import annotations
 
 import argparse
+import contextlib
+import errno
 import json
 import logging
 import os
+import signal
 import sys
 import tomllib
 from collections.abc import Callable, Mapping, Sequence
@@ -277,10 +280,44 @@ def setup_logging(talk: Talk, rank: int = 0) -> None:
     logging.getLogger("rc_hpc").setLevel(quietest)
 
 
+def plain_streams() -> None:
+    """Let a terminal that lacks a letter show another instead of failing at it."""
+    for stream in (sys.stdout, sys.stderr):
+        with contextlib.suppress(AttributeError, OSError, ValueError):  # replaced by a program
+            stream.reconfigure(errors="replace")  # type: ignore[union-attr]
+
+
+def give_up_output(error: OSError) -> str:
+    """Write to standard output no more; a line that says why."""
+    with contextlib.suppress(OSError, ValueError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    return f"standard output cannot be written ({error.strerror or error})"
+
+
+def left(code: int) -> int:
+    """The exit code; a run that Ctrl-C ended at a terminal ends by that signal.
+
+    A shell ends its loop only then; it shows 130 in either case.
+    """
+    with contextlib.suppress(AttributeError, OSError, ValueError):
+        if code == Exit.INTERRUPTED and sys.stdin.isatty():
+            sys.stdout.flush()
+            signal.signal(signal.SIGINT, signal.SIG_DFL)
+            os.kill(os.getpid(), signal.SIGINT)
+    return code
+
+
 def guarded(main: Callable[..., int | None], *args: Any) -> int:
     """Run a serial command: a known error is one line and its exit code."""
+    return left(_guarded(main, *args))
+
+
+def _guarded(main: Callable[..., int | None], *args: Any) -> int:
+    plain_streams()
     try:
-        return int(main(*args) or 0)
+        code = int(main(*args) or 0)
+        sys.stdout.flush()
+        return code
     except RcError as error:
         print(f"rc_hpc: error: {error}", file=sys.stderr)
         return int(error.code)
@@ -291,6 +328,9 @@ def guarded(main: Callable[..., int | None], *args: Any) -> int:
         sys.stderr.close()
         return int(Exit.CLEAN)
     except Exception as error:
+        if isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EIO, errno.EDQUOT):
+            print(f"rc_hpc: error: {give_up_output(error)}", file=sys.stderr)
+            return int(Exit.FATAL)
         if not (told := fault_of_files(error)):
             raise
         print(f"rc_hpc: error: {told}", file=sys.stderr)

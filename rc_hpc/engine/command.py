@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from rc_hpc.core.door import Asked, Talk, setup_logging
+from rc_hpc.core.door import Asked, Talk, give_up_output, setup_logging
 from rc_hpc.core.errors import Exit, Status, UsageError
 from rc_hpc.core.kind import Kind
 from rc_hpc.core.options import Options
@@ -179,16 +179,25 @@ class _Command:
         """Print what ends a run; the number of failures."""
         by_status = status(self.how.output).by_status
         if not self.talk.quiet:
-            if self.kind.tables:
-                print(summary(self.how.output))
-            else:
-                counts = ", ".join(f"{n} {name}" for name, n in by_status.items())
-                print(f"{self.how.output}: {sum(by_status.values())} {self.kind.unit}: {counts}")
-            if told := Work.of(self.kind, self.options, self.how).beside.account():
-                print(told)
-            sys.stdout.flush()
+            try:
+                self._show(by_status)
+                sys.stdout.flush()
+            except OSError as error:  # the result is whole all the same
+                print(
+                    f"rc_hpc: {self.how.output} is whole, but {give_up_output(error)}",
+                    file=sys.stderr,
+                )
         good = {one.name for one in GOOD}
         return sum(n for name, n in by_status.items() if name not in good)
+
+    def _show(self, by_status: dict[str, int]) -> None:
+        if self.kind.tables:
+            print(summary(self.how.output))
+        else:
+            counts = ", ".join(f"{n} {name}" for name, n in by_status.items())
+            print(f"{self.how.output}: {sum(by_status.values())} {self.kind.unit}: {counts}")
+        if told := Work.of(self.kind, self.options, self.how).beside.account():
+            print(told)
 
     def _dry_run(self, plan, packing: bool = False) -> int:
         """Say what would be done."""

@@ -9,7 +9,7 @@ import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from rc_hpc.core.door import Parser, guarded
+from rc_hpc.core.door import Parser, guarded, left, plain_streams
 from rc_hpc.core.errors import Exit, UsageError
 from rc_hpc.core.kind import Kind
 from rc_hpc.core.lazy import resolve
@@ -57,7 +57,8 @@ def main(command: str, argv: Sequence[str] | None = None, about: Parser | None =
             return int(Exit.CLEAN)  # one of many ranks: the first does it
         return guarded(resolve("rc_hpc.engine.actions:run_action"), command, argv)
     limit_threads()
-    return run_guarded(_run, command, argv, about)
+    plain_streams()
+    return left(run_guarded(_run, command, argv, about))
 
 
 def on_all_ranks(run: Callable[[Sequence[str]], int], argv: Sequence[str]) -> int:

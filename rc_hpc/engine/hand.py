@@ -66,7 +66,7 @@ class Hand:
         allowed = self.budget_s + 10 * expected_s if self.budget_s else 0.0
         for last in (False, True):
             if self._apart is None:
-                self._apart = Apart(self.function)
+                self._apart = Apart(self.function, quiet=True)
             try:
                 return self._apart.call(*arguments, cpu_s=allowed, stopped=self.stopped)
             except Lost as lost:

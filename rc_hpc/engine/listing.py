@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Self
@@ -14,7 +15,7 @@ from rc_hpc.core.files import parts_folder
 from rc_hpc.core.ids import read_ids
 from rc_hpc.engine.options import SourceOptions
 from rc_hpc.structures.record import Item
-from rc_hpc.structures.sources import filter_ids, iter_items
+from rc_hpc.structures.sources import filter_ids, iter_items, told_strays
 
 
 class Listing:
@@ -58,11 +59,10 @@ class Listing:
         return listing
 
     def __iter__(self) -> Iterator[Item]:
-        items = (
-            item
-            for item in iter_items(self.sources, format=self.format, seed=self.seed)
-            if not self._ours(item.source)
-        )
+        #: Files of folders that are passed over, by ending, once all items are listed.
+        self.strays: Counter[str] = Counter()
+        listed = iter_items(self.sources, format=self.format, seed=self.seed, strays=self.strays)
+        items = (item for item in listed if not self._ours(item.source))
         return items if self.ids is None else filter_ids(items, set(self.ids))
 
     def _ours(self, source: str) -> bool:
@@ -73,8 +73,8 @@ class Listing:
         """Number of items."""
         return self._some(sum(1 for _ in self))
 
-    def measure(self) -> tuple[int, str]:
-        """Number of items, and a hash of their ids and bytes in their order.
+    def measure(self) -> tuple[int, str, str]:
+        """Number of items, a hash of their ids and bytes in their order, what was passed over.
 
         Work under way is told apart by ids and places in the stream: it cannot go on
         where these have changed, and must not where the content has.
@@ -86,7 +86,8 @@ class Listing:
             except OSError:
                 content = ""  # its row will say why
             digest.update(json.dumps([item.id, content]).encode())
-        return self._some(count), digest.hexdigest()
+        told = told_strays(self.strays) if self.strays else ""
+        return self._some(count), digest.hexdigest(), told
 
     def _some(self, count: int) -> int:
         if count == 0:

@@ -54,12 +54,14 @@ def run_packing(
     def identity() -> dict:
         # Files are scanned, and those of databases parsed: where that can be ended.
         try:
-            count, digest = alone(listing.measure, stopped=lambda: stop.requested)
+            count, digest, strays = alone(listing.measure, stopped=lambda: stop.requested)
         except Lost as lost:
             raise RcError(
                 f"{', '.join(listing.sources)}: {lost} while its structures were listed: list "
                 "its files in parts to find the one"
             ) from lost
+        if strays:
+            log.warning("passed over: %s", strays)
         return work.identity(listing_hash=digest, total=count)
 
     measured = on_root(comm, functools.partial(_unless_stopped, identity))

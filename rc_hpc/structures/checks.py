@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import re
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -20,6 +21,10 @@ MIN_VOLUME = 1e-3
 LARGEST = 1e6
 #: Longest library message that is passed on, characters.
 MESSAGE_LENGTH = 300
+#: Longest message of ours, characters: it may quote what a file holds.
+LONGEST_MESSAGE = 1000
+#: Digits in a row that no number needs, and that parsers take very long for.
+_ENDLESS = re.compile(r"\d{400}")
 
 
 def name_of(item: Item) -> str:
@@ -29,6 +34,8 @@ def name_of(item: Item) -> str:
 
 def refuse(item: Item, status: Status, message: str) -> StructureError:
     """A `StructureError` whose message starts with the item's name."""
+    if len(message) > LONGEST_MESSAGE:
+        message = f"{message[: LONGEST_MESSAGE // 2]} ... {message[-LONGEST_MESSAGE // 2 :]}"
     return StructureError(status, f"{name_of(item)}: {message}")
 
 
@@ -80,6 +87,8 @@ def text_of(item: Item, blob: bytes) -> str:
     if b"\0" in blob:
         raise refuse(item, Status.read_error, "it is binary, not text; give the text file")
     text = blob.decode("utf-8-sig", errors="replace")
+    if _ENDLESS.search(text):
+        raise refuse(item, Status.read_error, "it holds a number of 400 digits or more; correct it")
     return text.replace("\r\n", "\n").replace("\r", "\n")
 
 

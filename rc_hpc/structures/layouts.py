@@ -5,14 +5,13 @@ Told by the first entries; nothing is read but these and the columns of ids.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from itertools import islice
 from typing import Any
 
 from rc_hpc.structures.entries import array_reader
 from rc_hpc.structures.readers import WRAPPERS
-from rc_hpc.structures.scan import json_spans
+from rc_hpc.structures.scan import json_of, json_spans
 
 #: Keys that may name an entry of a JSON list or line, in the order they are tried.
 ID_KEYS = ("material_id", "id", "jid", "name")
@@ -26,6 +25,10 @@ LAYOUTS = (
 )
 Span = tuple[int, int]
 Entry = tuple[object, int, int]
+
+
+class NoStructure(ValueError):
+    """A JSON file that is whole and holds something else."""
 
 
 def json_entries(buffer) -> Iterator[Entry]:
@@ -54,7 +57,7 @@ def json_entries(buffer) -> Iterator[Entry]:
         rows = [entry for entry in json_spans(buffer) if (entry[0] or "").isdecimal()]
         return iter([(ALONE if len(rows) == 1 else None, *row[1:]) for row in rows])
     if first and not any(_is_structure(buffer[start:end]) for _, start, end in first):
-        raise ValueError(f"this JSON holds no structure; read are {LAYOUTS}")
+        raise NoStructure(f"this JSON holds no structure; read are {LAYOUTS}")
     return iter(json_spans(buffer)) if spans else _of_list(buffer, 0, len(buffer))
 
 
@@ -71,8 +74,8 @@ def is_entry(entry: Any) -> bool:
 
 def _parsed(text: bytes) -> Any:
     try:
-        return json.loads(text)
-    except (ValueError, RecursionError):  # its reading will fail, and say so
+        return json_of(text)
+    except ValueError:  # its reading will fail, and say so
         return None
 
 

@@ -19,7 +19,7 @@ from rc_hpc.core.errors import Status
 from rc_hpc.structures.checks import one_line, refuse
 from rc_hpc.structures.cif import read_cif
 from rc_hpc.structures.files import mapped, name_and_suffix, opened, read_file, read_span
-from rc_hpc.structures.layouts import ALONE, json_entries, own_id
+from rc_hpc.structures.layouts import ALONE, NoStructure, json_entries, own_id
 from rc_hpc.structures.poscar import read_poscar
 from rc_hpc.structures.readers import (
     ase_row,
@@ -55,7 +55,9 @@ def format_of(path: str) -> str | None:
     return "poscar" if bare.startswith(ends) or bare.endswith(ends) else None
 
 
-def file_items(path: str, id: str, prefix: str, format: str | None) -> Iterator[Item]:
+def file_items(
+    path: str, id: str, prefix: str, format: str | None, of_folder: bool = False
+) -> Iterator[Item]:
     """Items of one file, at least one.
 
     Parameters
@@ -68,6 +70,8 @@ def file_items(path: str, id: str, prefix: str, format: str | None) -> Iterator[
         Put before ids that the file itself gives.
     format
         One of `FORMATS`, or None to go by the name.
+    of_folder
+        Nobody has named the file: `NoStructure` is raised of a JSON of something else.
     """
     if not os.path.isfile(path):
         yield _broken(id, path, Status.read_error, f"it cannot be opened as a file{_fault(path)}")
@@ -86,7 +90,9 @@ def file_items(path: str, id: str, prefix: str, format: str | None) -> Iterator[
         for item in LISTINGS[kind](path, id, prefix):
             empty = False
             yield item
-    except (OSError, ValueError, sqlite3.Error) as error:
+    except (OSError, ValueError, sqlite3.Error, RecursionError) as error:
+        if of_folder and empty and isinstance(error, NoStructure):
+            raise
         yield _broken(id, path, Status.read_error, f"{one_line(error)}; repair the file")
     else:
         if empty:

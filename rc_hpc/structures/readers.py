@@ -20,6 +20,7 @@ from rc_hpc.structures.checks import build, from_pymatgen, guarded, refuse, text
 from rc_hpc.structures.cif import read_cif
 from rc_hpc.structures.entries import array_reader
 from rc_hpc.structures.record import Item, Structure
+from rc_hpc.structures.scan import json_of
 
 #: A lattice in the matrix form of extended XYZ.
 MATRIX = re.compile(r'Lattice\s*=\s*"?\s*(\[\s*\[[^"\]]*\](?:\s*,\s*\[[^"\]]*\])*\s*\])(?:\s*")?')
@@ -138,7 +139,7 @@ def read_json(item: Item, blob: bytes) -> Structure:
     """Read one JSON entry: a pymatgen structure, a CIF text, or an object that holds either."""
     text = text_of(item, blob)
     with guarded(item):
-        return _from_entry(item, blob, json.loads(text), space_group=0)
+        return _from_entry(item, blob, json_of(text.encode()), space_group=0)
 
 
 def read_prototype(item: Item, blob: bytes) -> Structure:

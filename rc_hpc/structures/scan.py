@@ -9,7 +9,9 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator
-from typing import BinaryIO
+from typing import Any, BinaryIO
+
+import numpy as np
 
 STRING = rb'"[^"\\]*(?:\\.[^"\\]*)*"'
 #: At the top level entries are told apart by commas and colons as well.
@@ -21,6 +23,27 @@ HEADER = re.compile(rb"(\xef\xbb\xbf)?\s*data_", re.IGNORECASE)
 #: Names of a cell or of sites, in any spelling and with any line ends.
 CRYSTAL = re.compile(rb"(?:^|[\r\n]|loop_)\s*_(cell[._]length|atom_site)[._]", re.IGNORECASE)
 NOT_SPACE = re.compile(rb"[^ \t\r\n]")
+
+
+#: Brackets within one another at most: no structure is written deeper.
+DEEPEST = 64
+_NO_BRACKETS = bytes(set(range(256)) - set(b"{}[]"))
+
+
+def json_of(text: bytes) -> Any:
+    """A JSON value, once it is known not to be nested so deep that no parser holds it.
+
+    Raises
+    ------
+    ValueError
+        It is, or it is no JSON.
+    """
+    if text.count(b"[") + text.count(b"{") > DEEPEST:
+        brackets = re.sub(STRING, b"", text, flags=re.DOTALL).translate(None, _NO_BRACKETS)
+        steps = np.where(np.isin(np.frombuffer(brackets, np.uint8), list(b"[{")), 1, -1)
+        if len(steps) and (depth := int(np.cumsum(steps).max())) > DEEPEST:
+            raise ValueError(f"the JSON is nested {depth} deep, more than {DEEPEST}")
+    return json.loads(text)
 
 
 def json_spans(

@@ -18,7 +18,8 @@ from rc_hpc.core.errors import UsageError
 from rc_hpc.structures import aflow, mp
 from rc_hpc.structures.catalogue import catalogue_items
 from rc_hpc.structures.files import mapped, read_span
-from rc_hpc.structures.listing import FORMATS, file_items
+from rc_hpc.structures.layouts import NoStructure
+from rc_hpc.structures.listing import FORMATS, file_items, format_of
 from rc_hpc.structures.readers import read_prototype
 from rc_hpc.structures.record import Item
 from rc_hpc.structures.scan import json_spans
@@ -32,7 +33,11 @@ KINDS = (
 
 
 def iter_items(
-    sources: Sequence[str], *, format: str | None = None, seed: int = 0
+    sources: Sequence[str],
+    *,
+    format: str | None = None,
+    seed: int = 0,
+    strays: Counter[str] | None = None,
 ) -> Iterator[Item]:
     """List the structures of all sources, in their order, without reading any.
 
@@ -47,6 +52,9 @@ def iter_items(
         One of cif, poscar, xyz, json, jsonl, db: taken for every file, whatever its name.
     seed
         Of the synthetic structures.
+    strays
+        Takes the number of the files of folders that are no structures and are passed over, by
+        ending.
 
     Returns
     -------
@@ -67,7 +75,8 @@ def iter_items(
     if not 0 <= seed < 1 << 63:
         raise UsageError(f"--seed {seed}: give a whole number from 0 to {(1 << 63) - 1}")
     names = Counter(Path(source).name for source in sources)
-    listings = [_listing(str(source), format, seed, names) for source in sources]
+    found: Counter[str] = Counter() if strays is None else strays
+    listings = [_listing(str(source), format, seed, names, found) for source in sources]
     return (item for listing in listings for item in listing())
 
 
@@ -87,7 +96,7 @@ def filter_ids(items: Iterable[Item], ids: set[str]) -> Iterator[Item]:
 
 
 def _listing(
-    source: str, format: str | None, seed: int, names: Counter[str]
+    source: str, format: str | None, seed: int, names: Counter[str], strays: Counter[str]
 ) -> Callable[[], Iterator[Item]]:
     """What lists one source; faults of the request itself are raised here."""
     if source == "prototypes":
@@ -104,7 +113,7 @@ def _listing(
         return mp.listing(source)
     path = os.path.expanduser(source)
     if os.path.isdir(path):
-        return partial(_folder, path, format)
+        return partial(_folder, path, format, strays)
     if os.path.lexists(path):
         name = Path(path).name
         return partial(file_items, path, name if names[name] == 1 else source, "", format)
@@ -125,13 +134,32 @@ def _synthetic_numbers(source: str) -> tuple[int, int | None]:
     return int(parts[0]), int(parts[1]) if len(parts) == 2 else None
 
 
-def _folder(folder: str, format: str | None) -> Iterator[Item]:
+def told_strays(strays: Counter[str]) -> str:
+    """Files that were passed over, as a phrase: how many of what."""
+    kinds = ", ".join(f"{n} {ending}" for ending, n in strays.most_common(6))
+    more = ", ..." if len(strays) > 6 else ""
+    return f"{strays.total()} files that are no structures ({kinds}{more})"
+
+
+def _folder(folder: str, format: str | None, strays: Counter[str]) -> Iterator[Item]:
+    """Items of the structure files below a folder; what else lies there is counted."""
+    passed: Counter[str] = Counter()
     found = False
     for path in _walk(folder):
-        found = True
-        yield from _below(path, folder, format)
+        ending = Path(path).suffix.lower() or "without ending"
+        if format is None and os.path.isfile(path) and format_of(path) is None:
+            passed[ending] += 1
+            continue
+        try:
+            for item in _below(path, folder, format, of_folder=True):
+                found = True
+                yield item
+        except NoStructure:
+            passed[ending] += 1
     if not found:
-        raise UsageError(f"the folder {folder!r} holds no files; give {KINDS}")
+        also = f" but {told_strays(passed)}; name a format with --format" if passed else ""
+        raise UsageError(f"the folder {folder!r} holds no files of structures{also}; give {KINDS}")
+    strays.update(passed)
 
 
 def _glob(pattern: str, matches: list[str], format: str | None) -> Iterator[Item]:
@@ -145,9 +173,9 @@ def _glob(pattern: str, matches: list[str], format: str | None) -> Iterator[Item
                 yield from _below(path, base, format)
 
 
-def _below(path: str, base: str, format: str | None) -> Iterator[Item]:
+def _below(path: str, base: str, format: str | None, of_folder: bool = False) -> Iterator[Item]:
     below = Path(os.path.relpath(path, base)).as_posix()
-    return file_items(path, below, f"{below}#", format)
+    return file_items(path, below, f"{below}#", format, of_folder)
 
 
 def _walk(folder: str, above: tuple[str, ...] = ()) -> Iterator[str]:

@@ -6,7 +6,9 @@ import json
 import os
 import pickle
 import random
+import re
 import tracemalloc
+from collections import Counter
 from pathlib import Path
 
 import numpy as np
@@ -15,7 +17,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rc_hpc.core.errors import Status, StructureError, UsageError
-from rc_hpc.structures.scan import cif_blocks, json_spans
+from rc_hpc.structures.scan import cif_blocks, json_of, json_spans
 from rc_hpc.structures.sources import filter_ids, iter_items
 
 CIF = """data_NaCl
@@ -174,7 +176,7 @@ def test_items_cross_process_borders(tmp_path):
         assert there is here if isinstance(here, Status) else there.sha256 == here.sha256
 
 
-def test_folder_skips_nothing(tmp_path):
+def test_folder_skips_no_structure_and_counts_what_is_none(tmp_path):
     files = {
         "b/POSCAR": POSCAR.encode(),
         "b/POSCAR.gz": gzip.compress(POSCAR.encode()),
@@ -194,6 +196,8 @@ def test_folder_skips_nothing(tmp_path):
         ".hidden.cif": CIF.encode(),
         ".cache/x.cif": CIF.encode(),
         "packed.h5": b"\x89HDF",
+        "settings.json": b'{"a": 1, "b": [2]}',
+        "README": b"read me",
     }
     for name, content in files.items():
         path = tmp_path / name
@@ -202,19 +206,18 @@ def test_folder_skips_nothing(tmp_path):
     os.symlink(tmp_path / "nowhere", tmp_path / "dangling.cif")
     os.symlink(tmp_path, tmp_path / "loop")
     os.mkfifo(tmp_path / "pipe.cif")  # reading it would wait for ever
-    results = {item.id: outcome(item) for item in listing(tmp_path)}
+    strays = Counter()
+    results = {item.id: outcome(item) for item in listing(tmp_path, strays=strays)}
+    assert strays == {".txt": 1, ".png": 1, ".h5": 1, ".json": 1, "without ending": 1}
     read = {"a.cif", "b/POSCAR", "b/POSCAR.gz", "half.xyz#1", "o.json#k"}
     empty = {"empty.cif", "empty.json", "hollow.jsonl"}
     broken = {
         "cut.cif",
         "noise.cif",
-        "notes.txt",
-        "picture.png",
         "broken.cif.gz",
         "broken.json",
         "foreign.db",
         "half.xyz",
-        "packed.h5",
         "dangling.cif",
         "pipe.cif",
     }
@@ -224,9 +227,43 @@ def test_folder_skips_nothing(tmp_path):
     assert {id for id, result in results.items() if result is Status.read_error} == broken
 
 
+def test_a_folder_of_strays_says_what_they_are(tmp_path):
+    (tmp_path / "a.txt").write_text(POSCAR)
+    with pytest.raises(UsageError, match=r"1 files .* \(1 \.txt\); name a format with --format"):
+        listing(tmp_path)
+    assert_all_read(listing(tmp_path, format="poscar"))
+    assert [outcome(item) for item in listing(tmp_path / "a.txt")] == [Status.read_error]
+    assert [outcome(item) for item in listing(tmp_path / "*.txt")] == [Status.read_error]
+
+
+@pytest.mark.parametrize("opens", [b"[", b'{"k":'])
+def test_nesting_is_refused_before_it_is_parsed(tmp_path, opens):
+    good = json.dumps({"cif": CIF}).encode()
+    deep = opens * 100_000 + b"1"
+    (tmp_path / "x.jsonl").write_bytes(b"\n".join((good, deep, good)))
+    results = [outcome(item) for item in listing(tmp_path / "x.jsonl")]
+    assert [result is Status.read_error for result in results] == [False, True, False]
+    (tmp_path / "x.json").write_bytes(deep)
+    assert [outcome(item) for item in listing(tmp_path / "x.json")] == [Status.read_error]
+    closed = b"[" * 70 + b"]" * 70
+    with pytest.raises(ValueError, match="nested 70 deep"):
+        json_of(closed)
+    assert json_of(b'["' + closed + b'"]') == [closed.decode()]
+
+
+@pytest.mark.parametrize("name", ["x.cif", "x.vasp", "x.xyz", "x.json"])
+def test_endless_numbers_are_refused(tmp_path, name):
+    text = {"cif": CIF, "vasp": POSCAR, "xyz": FRAME, "json": json.dumps({"cif": CIF})}[name[2:]]
+    digit = re.search(r"\d\.\d", text).start()
+    (tmp_path / name).write_text(text[:digit] + "9" * 100_000 + text[digit:])
+    (item,) = listing(tmp_path / name)
+    with pytest.raises(StructureError, match="400 digits"):
+        item.read(item, item.blob())
+
+
 def test_failures_name_the_file_and_a_cure(tmp_path):
     (tmp_path / "notes.txt").write_text("x")
-    (item,) = listing(tmp_path)
+    (item,) = listing(tmp_path / "notes.txt")
     with pytest.raises(StructureError, match=r"notes\.txt: .*--format"):
         item.read(item, item.blob())
 
