@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import math
 import re
 from pathlib import Path
 from typing import Any
 
 from rc_hpc.core.errors import RcError, fault_of
+from rc_hpc.core.text import parse_json
 
 
 def read_extractions(path: str | Path) -> dict[str, list[tuple[str, float, float, float]]]:
@@ -22,7 +22,7 @@ def read_extractions(path: str | Path) -> dict[str, list[tuple[str, float, float
         Not such a file, or a structure twice in it.
     """
     try:
-        content = json.loads(Path(path).read_text(encoding="utf-8"))
+        content = parse_json(Path(path).read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
         raise fault_of(path)(
             f"{path}: not a file of emitted atoms ({error}); check the path"

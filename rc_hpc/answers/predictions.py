@@ -27,6 +27,7 @@ from rc_hpc.answers.arms import (
 from rc_hpc.answers.task import SEVEN_SYSTEMS, Task
 from rc_hpc.answers.votes import leaders
 from rc_hpc.core.errors import RcError, fault_of
+from rc_hpc.core.text import parse_json
 
 _REQUIRED = {"arm": str, "K": int, "n": int, "micro": (int, float), "predictions": list}
 _OPTIONAL = {
@@ -55,7 +56,7 @@ def read_predictions(path: str | Path, task: Task = SEVEN_SYSTEMS) -> Prediction
     except (OSError, UnicodeDecodeError) as error:
         raise fault_of(path)(f"{path}: cannot be read ({error}); check the path") from error
     try:
-        content = json.loads(text, object_pairs_hook=_unique_keys)
+        content = parse_json(text, object_pairs_hook=_unique_keys)
     except ValueError as error:
         reason = f"not valid JSON ({error}); it may be cut short: fetch it again"
         raise _broken(path, reason) from error

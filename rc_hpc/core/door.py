@@ -22,6 +22,7 @@ from typing import Any, NoReturn, TypeVar
 import rc_hpc
 from rc_hpc.core.errors import Exit, RcError, UsageError, fault_of_files
 from rc_hpc.core.options import Opt, Options, declared, opt, text_of
+from rc_hpc.core.text import parse_toml
 
 #: Exit codes, for every command's help.
 CODES = (
@@ -193,7 +194,7 @@ def _converter(one: Opt) -> Callable[[str], Any]:
 
 def _read_config(path: Path, known: Mapping[str, Opt]) -> dict[str, Any]:
     try:
-        values = tomllib.loads(path.read_text(encoding="utf-8"))
+        values = parse_toml(path.read_text(encoding="utf-8"))
     except OSError as error:
         raise UsageError(f"config file {path}: {error.strerror}") from error
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
 from rc_hpc.core.errors import UsageError
+from rc_hpc.core.text import parse_json
 
 
 def read_ids(path: Path, flag: str) -> tuple[str, ...]:
@@ -46,7 +46,7 @@ def _entry(line: str, where: str) -> dict[str, Any]:
     if not line.startswith("{"):
         return {"material_id": line}
     try:
-        entry: dict[str, Any] = json.loads(line)
+        entry: dict[str, Any] = parse_json(line)
     except ValueError as error:
         raise UsageError(f"{where}: not JSON ({error}); give an id, or a JSON object") from error
     if not isinstance(entry.get("material_id"), str):

@@ -1,8 +1,11 @@
-"""Text that HDF5 can hold."""
+"""Text that HDF5 can hold, and JSON and TOML that may be of anybody."""
 
 from __future__ import annotations
 
+import json
 import re
+import tomllib
+from typing import Any
 
 # HDF5 text ends at a NUL; lone surrogates (undecodable file names) have no UTF-8.
 NOT_STORABLE = re.compile("[\x00\ud800-\udfff]")
@@ -11,3 +14,23 @@ NOT_STORABLE = re.compile("[\x00\ud800-\udfff]")
 def storable(text: str) -> str:
     """`text` with the characters that HDF5 cannot hold written as backslash escapes."""
     return NOT_STORABLE.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
+
+
+def parse_json(text: str | bytes, **more: Any) -> Any:
+    """`json.loads`, of which all that goes wrong is a ValueError."""
+    try:
+        return json.loads(text, **more)
+    except RecursionError:
+        raise ValueError("it is nested too deep") from None
+
+
+def parse_toml(text: str) -> dict[str, Any]:
+    """`tomllib.loads`, of which all that goes wrong is a TOMLDecodeError, a ValueError."""
+    try:
+        return tomllib.loads(text)
+    except RecursionError:
+        raise tomllib.TOMLDecodeError("it is nested too deep") from None
+    except tomllib.TOMLDecodeError:
+        raise
+    except ValueError as error:  # a date that is none, a number of too many digits
+        raise tomllib.TOMLDecodeError(str(error)) from None

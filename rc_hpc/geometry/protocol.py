@@ -13,6 +13,7 @@ import numpy as np
 
 from rc_hpc.core.constants import MAX_VIEWS
 from rc_hpc.core.errors import UsageError
+from rc_hpc.core.text import parse_toml
 from rc_hpc.geometry.cameras import (
     kappa,
     pinhole_centre,
@@ -242,7 +243,7 @@ def load_protocol(name_or_file: str, tiling: tuple[int, int, int] | None = None)
             f"TOML file of cameras, for example\n{EXAMPLE}"
         )
     try:
-        data = tomllib.loads(path.read_text(encoding="utf-8"))
+        data = parse_toml(path.read_text(encoding="utf-8"))
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise UsageError(f"protocol file {path}: not valid TOML ({error})") from error
     except OSError as error:

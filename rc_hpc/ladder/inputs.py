@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -15,6 +14,7 @@ from rc_hpc.answers.arms import PredictionFile, some
 from rc_hpc.answers.task import Task
 from rc_hpc.core.errors import RcError, Status, UsageError
 from rc_hpc.core.ids import read_entries
+from rc_hpc.core.text import parse_json
 from rc_hpc.core.vocabulary import System
 from rc_hpc.kinds.packed.reader import PackedReader
 from rc_hpc.store.layout import read_rows
@@ -160,7 +160,7 @@ def read_ceiling(path: Path, ids: Sequence[str], truths: Sequence[str] | np.ndar
         true crystal system is not that of the predictions.
     """
     with open_ours(path, "census") as h5:
-        options = json.loads(h5.attrs["options"])
+        options = parse_json(h5.attrs["options"])
         suffix = "" if options["truth"] == "stored" else "_conventional"
         known, duplicates, statuses, systems = (
             read_rows(h5[f"structures/{name}"])
@@ -216,7 +216,7 @@ def read_labels(path: Path, key: str) -> dict[str, str]:
     except (OSError, UnicodeDecodeError) as error:
         raise UsageError(f"--labels {path}: cannot be read ({error})") from error
     try:
-        entries = json.loads(text)
+        entries = parse_json(text)
     except ValueError:
         entries = None  # several lines, each JSON
     try:

@@ -35,6 +35,7 @@ from typing import Any, Self
 from rc_hpc.core.apart import Lost, alone
 from rc_hpc.core.errors import Exit, RcError, UsageError
 from rc_hpc.core.files import disk_errors, parts_folder, write_whole
+from rc_hpc.core.text import parse_json
 
 #: Version of the file's fields.
 VERSION = 1
@@ -221,7 +222,7 @@ def read_state(path: Path) -> dict:
     OSError, ValueError
         There is none, or it is something else.
     """
-    told = json.loads(path.read_text(encoding="utf-8"))
+    told = parse_json(path.read_text(encoding="utf-8"))
     if not isinstance(told, dict) or told.get("rc_hpc_state") != VERSION:
         raise ValueError(f"{path}: no state of a run, or of another version")
     return told

@@ -9,6 +9,7 @@ from typing import Any
 
 from rc_hpc.core.errors import RcError
 from rc_hpc.core.fingerprint import fingerprint
+from rc_hpc.core.text import parse_json
 
 
 def code_fingerprint(identity: Mapping[str, Any]) -> str:
@@ -81,7 +82,7 @@ def _parsed(key: str, value: Any) -> Any:
     """Options and versions may come as JSON text: look into it."""
     if key.endswith(("options", "result_versions", "code")) and isinstance(value, str):
         try:
-            return json.loads(value)
+            return parse_json(value)
         except ValueError:
             return value
     return {} if value is None and key.endswith("code") else value

@@ -9,6 +9,8 @@ import os
 import secrets
 from pathlib import Path
 
+from rc_hpc.core.text import parse_json
+
 _FLIGHT, _FAULT, _CRASHES = ".flight", ".fault", "crashes.json"
 #: Width of the length field in front of an id.
 _HEAD = 8
@@ -122,7 +124,7 @@ def crashed_ids(folder: str | os.PathLike) -> dict[str, int]:
     counts: dict[str, int] = {}
     folded: set[str] = set()
     if kept.exists():
-        before = json.loads(kept.read_text(encoding="utf-8"))
+        before = parse_json(kept.read_text(encoding="utf-8"))
         counts, folded = before["crashes"], set(before["folded"])
     flights = sorted(folder.glob("*" + _FLIGHT))
     faults = sorted(folder.glob("*" + _FAULT))

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from rc_hpc.core.errors import RcError, UsageError
 from rc_hpc.core.files import clean_leftovers, disk_errors, write_whole
+from rc_hpc.core.text import parse_json
 from rc_hpc.engine.options import CodedWorkOptions
 from rc_hpc.store.conditions import accepted, check_conditions, code_fingerprint
 from rc_hpc.store.parts import ACCEPTED, RECORD
@@ -40,7 +41,7 @@ def prepare_folder(folder: Path, work: CodedWorkOptions, identity: dict) -> dict
                 "--overwrite starts anew"
             )
         elif old and record.exists():
-            before = json.loads(record.read_text(encoding="utf-8"))
+            before = parse_json(record.read_text(encoding="utf-8"))
             joined = accepted(before, identity, work.accept_code)
             check_conditions(folder, before, plain(joined))
             if joined != identity:

@@ -14,6 +14,7 @@ from pathlib import Path
 from rc_hpc.core.constants import CRYSTAL_SYSTEMS
 from rc_hpc.core.errors import RcError, fault_of
 from rc_hpc.core.files import disk_errors, write_whole
+from rc_hpc.core.text import parse_json
 
 TRAIN, EVAL, META = "train.jsonl", "eval.jsonl", "split_meta.json"
 
@@ -68,7 +69,7 @@ def read_part(path: Path) -> Part:
     try:
         data = path.read_bytes()
         lines = [
-            (number, json.loads(line))
+            (number, parse_json(line))
             for number, line in enumerate(data.splitlines(), 1)
             if line.strip()
         ]
@@ -124,7 +125,7 @@ def read_split(folder: Path) -> Split:
     reserved = ()
     if (folder / META).is_file():
         try:
-            meta = json.loads((folder / META).read_text(encoding="utf-8"))
+            meta = parse_json((folder / META).read_text(encoding="utf-8"))
             reserved, hashes = tuple(meta.get("reserved_elements", ())), meta.get("sha256", {})
         except (ValueError, AttributeError) as error:
             raise RcError(f"{folder / META}: not valid JSON ({error}): write it again") from error

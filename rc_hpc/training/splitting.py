@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections import Counter
 from collections.abc import Sequence
@@ -13,6 +12,7 @@ from rc_hpc.core.constants import CRYSTAL_SYSTEMS
 from rc_hpc.core.door import Talk, setup_logging
 from rc_hpc.core.errors import Exit, RcError, Status, UsageError
 from rc_hpc.core.ids import read_entries
+from rc_hpc.core.text import parse_json
 from rc_hpc.engine.options import HDF5
 from rc_hpc.report.tables import Table, show
 from rc_hpc.store.reader import open_ours, read_table
@@ -131,7 +131,7 @@ def read_formulas(path: Path) -> dict[str, str]:
             if formula
         }
     try:
-        entries = json.loads(path.read_text(encoding="utf-8-sig"))
+        entries = parse_json(path.read_text(encoding="utf-8-sig"))
         return {id_: entry["formula"] for id_, entry in entries.items()}
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
         raise RcError(

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import email.utils
-import json
 import re
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from enum import Enum
+
+from rc_hpc.core.text import parse_json
 
 
 class Kind(Enum):
@@ -146,7 +147,7 @@ def _no_means(status: int, code: str, message: str, wait: float | None) -> bool:
 def error_text(body: str) -> tuple[str, str]:
     """Code and message of an error body in any of the usual shapes; of HTML, the text alone."""
     try:
-        content = json.loads(body)
+        content = parse_json(body)
         if isinstance(content, list) and len(content) == 1:  # Google's
             content = content[0]
         if isinstance(content, dict):

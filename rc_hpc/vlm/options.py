@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from argparse import ArgumentTypeError
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -15,6 +14,7 @@ from rc_hpc.benchmark.letters import FOUR_LETTERS
 from rc_hpc.benchmark.package import SETS
 from rc_hpc.core.errors import UsageError
 from rc_hpc.core.options import Options, at_least, opt
+from rc_hpc.core.text import parse_json
 from rc_hpc.core.vocabulary import TRUTHS
 from rc_hpc.engine.options import HDF5, WorkOptions
 
@@ -49,7 +49,7 @@ def json_object(text: str) -> dict:
     ArgumentTypeError
     """
     try:
-        value = json.loads(text)
+        value = parse_json(text)
     except ValueError as error:
         raise ArgumentTypeError(f"{text!r} is not valid JSON ({error})") from error
     if not isinstance(value, dict):

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 from rc_hpc.core.errors import UsageError
+from rc_hpc.core.text import parse_toml
 
 #: What is no less than these is no count of one reply's tokens, and no cost of it.
 _MOST_TOKENS = 10**12
@@ -36,7 +36,7 @@ def read_price(path: Path, model: str) -> Price:
         Unreadable, or the model is not in it.
     """
     try:
-        content = tomllib.loads(Path(path).read_text(encoding="utf-8"))
+        content = parse_toml(Path(path).read_text(encoding="utf-8"))
         entry = content[model]
         return Price(
             float(entry["input_per_million"]),
