@@ -122,6 +122,8 @@ class _Command:
             return self._dry_run(lambda: _plan(packed, facts))
         else:
             on_root(self.comm, work.check)
+            # A damaged file is told before kernels are compiled for it.
+            on_root(self.comm, lambda: PackedReader(packed).close())
         at, tell = packed, self.comm.rank == 0
         return self._finish(self._rows(lambda: PackedRows(at, self.options.pack, tell), packed))
 

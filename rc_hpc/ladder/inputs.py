@@ -199,7 +199,7 @@ def read_phantoms(path: Path, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray,
         order = np.argsort(rows)
         counts = h5["cells/n_phantoms_exact"][rows[order]]
         sizes = h5["subsets/size"][()]
-        delta = float(json.loads(h5.attrs["options"])["delta"])
+        delta = float(parse_json(h5.attrs["options"])["delta"])
     return sizes, counts[np.argsort(order)], delta
 
 

@@ -141,7 +141,8 @@ def look(path: str) -> tuple[str, str]:
     """
     try:
         with open_bare(path) as h5:
-            return unreadable(h5), _changed(h5)
+            problem = unreadable(h5)
+            return problem, "" if problem else _changed(h5)
     except DAMAGE as error:
         return f"it seems to be {_SIGNATURES[0][1]} ({first_line(error)})", ""
 
