@@ -46,7 +46,7 @@ OXIDATION = ("_atom_type_symbol", "_atom_type_oxidation_number")
 
 def read_cif(item: Item, blob: bytes) -> Structure:
     """Read one CIF data block with pymatgen's `CifParser` at its default settings."""
-    text = text_of(item, blob)
+    text = text_of(item, blob, cif=True)
     spans = cif_blocks(text.encode())
     if len(spans) > 1:
         raise refuse(

@@ -146,4 +146,4 @@ def test_deep_line_is_one_failed_row(tmp_path):
     good = json.dumps({"id": "x", "structure": PYMATGEN})
     items = listed(tmp_path, "\n".join([good, "[" * 100000 + "]" * 100000, good]), "a.jsonl")
     assert [item.id for item in items] == ["x", "a.jsonl#2", "x"]
-    refused(items[1].read, items[1].blob(), Status.read_error, "RecursionError")
+    refused(items[1].read, items[1].blob(), Status.read_error, "nested 100000 deep")
