@@ -115,8 +115,10 @@ def displayed_atoms(lattice, fractional, repeats):
 def supercells(base: BaseStructure, settings: DisplaySettings) -> list[tuple[int, int, int]]:
     """Repetitions of the supercells that are displayed: those of the fewest atoms, then compact."""
     found = []
+    near = ON_FACE / np.linalg.norm(base.lattice, axis=1)
+    on_face = (base.fractional <= near) | (base.fractional >= 1 - near)
     for repeats in itertools.product(range(1, LONGEST + 1), repeat=3):
-        count = len(displayed_atoms(base.lattice, base.fractional, repeats)[0])
+        count = int((np.array(repeats) + on_face).prod(axis=1).sum())
         if repeats != (1, 1, 1) and count <= settings.max_displayed:
             edges = np.linalg.norm(base.lattice, axis=1) * repeats
             found.append((float(edges.max() / edges.min()), count, repeats))

@@ -89,6 +89,16 @@ def test_displayed_atoms_are_all_within_the_cells(bases):
             shown = {(int(a), *map(int, t)) for a, t in zip(index, translation, strict=True)}
             assert shown == images_by_brute_force(base, repeats)
             assert len(shown) == len(index)
+        for repeats in supercells(base, SETTINGS):
+            count = len(displayed_atoms(base.lattice, base.fractional, repeats)[0])
+            assert count <= SETTINGS.max_displayed
+        bigger = {
+            repeats: len(displayed_atoms(base.lattice, base.fractional, repeats)[0])
+            for repeats in itertools.product(range(1, 4), repeat=3)
+        }
+        everything = supercells(base, replace(SETTINGS, supercells=99))
+        fits = {repeats for repeats, count in bigger.items() if count <= SETTINGS.max_displayed}
+        assert fits - {(1, 1, 1)} == {repeats for repeats in everything if max(repeats) < 4}
 
 
 def slow_neighbours(base, atom):
