@@ -377,6 +377,70 @@ def endpoint(record: dict) -> str:
     )
 
 
+def unique(record: dict) -> str:
+    """Statuses and readers of one uniqueness sweep, and what it cost beside a census."""
+    head = (
+        f"{record['set']}, protocol {record['protocol']}, tiling {record['tiling']}, delta "
+        f"{record['delta']:g} Å, subsets {record['subsets']}. CPU s: "
+        + ", ".join(f"{name} {cost['cpu_s']:.1f}" for name, cost in record["cost"].items())
+        + "."
+    )
+    readers = {(row["views"], row["policy"]): row for row in record["readers"]}
+    symmetric = {row["views"]: row["R1"] for row in record["symmetric"]}
+    rows = []
+    for row in record["statuses"]:
+        reader = readers[row["views"], row["policy"]]
+        rows.append(
+            [
+                row["views"],
+                row["policy"],
+                row["n"],
+                row["forced"],
+                row["with_phantoms"],
+                row["undetermined"],
+                row["unique"] + row["determined"],
+                row["unknown"],
+                row["inadmissible"],
+                row["wrong"],
+                f"{reader['R1_guaranteed']:.4f}",
+                f"{reader['R1_possible']:.4f}",
+                f"{reader['R1_maximal']:.4f}",
+                f"{reader['R1_random']:.4f}",
+                f"{reader['R1_most_symmetric']:.4f}",
+                f"{symmetric[row['views']]:.4f}",
+                reader["luck"],
+                reader["better"],
+            ]
+        )
+    return (
+        head
+        + "\n\n"
+        + table(
+            rows,
+            [
+                "views",
+                "policy",
+                "cells",
+                "forced",
+                "phantoms",
+                "undetermined",
+                "unique, determined",
+                "unknown",
+                "inadmissible",
+                "wrong",
+                "R1 guaranteed",
+                "with unknown",
+                "maximal",
+                "random",
+                "most symmetric",
+                "rule symmetric",
+                "luck",
+                "better",
+            ],
+        )
+    )
+
+
 def describe(record: dict) -> str:
     """One record as Markdown."""
     machine = (
@@ -394,6 +458,7 @@ def describe(record: dict) -> str:
         "frontier": frontier,
         "noise": noise,
         "endpoint": endpoint,
+        "unique": unique,
     }[record["arguments"]["measurement"]](record)
     return f"## {record['name']}\n\n{machine}\n\n{body}\n"
 

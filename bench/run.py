@@ -1,6 +1,7 @@
 """Take the measurements: ``python bench/run.py NAME``.
 
-NAME is ``kernel``, ``end_to_end``, ``ranks``, ``scaling``, ``frontier``, ``noise`` or ``endpoint``.
+NAME is ``kernel``, ``end_to_end``, ``ranks``, ``scaling``, ``frontier``, ``noise``, ``unique`` or
+``endpoint``.
 Each writes one raw record, with the machine and all versions, into ``bench/records/``;
 ``python bench/report.py`` makes tables of them. Speed is read as a ratio within one run.
 """
@@ -101,6 +102,17 @@ def parser() -> argparse.ArgumentParser:
             action="store_true",
             help="the prototypes, also where the released structures are there",
         )
+    unique = commands.add_parser(
+        "unique", help="other crystals with the same pictures: tables of the sweep, and its cost"
+    )
+    unique.add_argument("--prototypes", action="store_true", help="the prototypes")
+    unique.add_argument("--every", type=int, default=1, help="take each N-th structure")
+    unique.add_argument("--packed", type=Path, help="these structures, packed; default: all")
+    unique.add_argument("--protocol", default="frozen", help="cameras; default: %(default)s")
+    unique.add_argument("--tiling", help="repeat the cell, as in 2,2,2")
+    unique.add_argument("--delta", type=float, help="up to which a point is on another, Å")
+    unique.add_argument("--subsets", default="all", help="view subsets; default: %(default)s")
+    unique.add_argument("--policies", default="all", help="policies; default: %(default)s")
     endpoint = commands.add_parser(
         "endpoint",
         help="replies a second of the client that asks models, against an endpoint of a "
@@ -140,7 +152,7 @@ def main(argv=None) -> int:
     limit_threads()
     prepare_numba_cache()
     folder, name, measurement = args.pop("records"), args.pop("name"), args.pop("measurement")
-    from bench import end_to_end, endpoint, frontier, kernel, noise, ranks, scaling
+    from bench import end_to_end, endpoint, frontier, kernel, noise, ranks, scaling, unique
 
     module = {
         "kernel": kernel,
@@ -150,11 +162,14 @@ def main(argv=None) -> int:
         "frontier": frontier,
         "noise": noise,
         "endpoint": endpoint,
+        "unique": unique,
     }[measurement]
     before = environment()["load"]
     results = module.measure(**args)
     if "packed" in args:
         args["packed"] = args["packed"] is not None  # no path in a record
+    if "protocol" in args:
+        args["protocol"] = Path(args["protocol"]).stem
     path = write_record(
         name or measurement,
         {"measurement": measurement, "load_before": before, **args},

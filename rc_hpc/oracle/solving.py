@@ -16,6 +16,8 @@ from rc_hpc.oracle.symmetries import Operations, Symmetries
 
 #: Solver of python-sat.
 SOLVER = "minicard"
+#: Conflicts after which fewest atoms are left to HiGHS.
+AT_ONCE = 200
 #: Status of `scipy.optimize.milp`.
 INFEASIBLE = 2
 MISSING = (
@@ -273,7 +275,7 @@ def _bounded(rows: np.ndarray, places: np.ndarray, n: int) -> Iterator[tuple[np.
 def fewest(puzzle: Puzzle, seconds: float) -> dict[int, int] | None:
     """Fewest places of each species that explain its image points; None where there are none.
 
-    Two views without clashes: the sum of max(p, q) over the levels. Else by HiGHS.
+    Two views: the sum of max(p, q) over the levels, which clashes may forbid. Else by HiGHS.
 
     Parameters
     ----------
@@ -285,12 +287,12 @@ def fewest(puzzle: Puzzle, seconds: float) -> dict[int, int] | None:
     OutOfBudget
         Not proved within the time.
     """
-    levels = None if len(puzzle.clashes) else puzzle.levels
-    if levels is not None:
+    if puzzle.levels is not None:
         least = dict.fromkeys(puzzle.counts, 0)
-        for level in levels:
+        for level in puzzle.levels:
             least[level.number] += max(level.places.shape)
-        return least
+        if not len(puzzle.clashes) or _attained(puzzle, least):
+            return least
     proved = {}
     for kind in puzzle.counts:
         number = _fewest_of(puzzle, kind, seconds)
@@ -298,6 +300,24 @@ def fewest(puzzle: Puzzle, seconds: float) -> dict[int, int] | None:
             return None
         proved[kind] = number
     return proved
+
+
+def _attained(puzzle: Puzzle, counts: dict[int, int]) -> bool:
+    """Whether the solver finds, at once, an explanation with these counts."""
+    solver = _solver_class()(name=SOLVER)
+    try:
+        for row in puzzle.points:
+            solver.add_clause((np.flatnonzero(row) + 1).tolist())
+        for a, b in (puzzle.clashes + 1).tolist():
+            solver.add_clause([-a, -b])
+        for kind, n in counts.items():
+            solver.add_atmost((np.flatnonzero(puzzle.numbers == kind) + 1).tolist(), n)
+            for places, most in implied_bounds(puzzle, kind, n):
+                solver.add_atmost((places + 1).tolist(), most)
+        solver.conf_budget(AT_ONCE)
+        return bool(solver.solve_limited())
+    finally:
+        solver.delete()
 
 
 def _fewest_of(puzzle: Puzzle, kind: int, seconds: float) -> int | None:

@@ -6,7 +6,7 @@ Operations act on fractional row vectors: ``frac @ rotation + shift``.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
 from itertools import product
 from math import gcd
 from typing import NamedTuple
@@ -26,7 +26,6 @@ MANY_IMAGES = 6_000_000
 MANY_LATTICES = 64
 #: Order of a rotation by its trace.
 _ORDER = {3: 1, -1: 2, 0: 3, 1: 4, 2: 6}
-_NEAR = np.array([v for v in product((-1, 0, 1), repeat=3) if any(v)])
 
 
 class TooMany(Exception):
@@ -93,48 +92,51 @@ def rotations_of(
 
     basis = lattice if basis is None else basis
     reduced = np.asarray(minkowski_reduce(lattice)[0])
-    lengths = np.linalg.norm(reduced, axis=1)
-    vectors = _NEAR @ reduced
-    near = [np.flatnonzero(abs(np.linalg.norm(vectors, axis=1) - a) < LOOSE) for a in lengths]
-    angles = [_angle(reduced[i], reduced[j]) for i, j in ((0, 1), (0, 2), (1, 2))]
+    whole, order, axis = _whole_matrices()
+    vectors = whole @ reduced
+    metric, wanted = vectors @ vectors.transpose(0, 2, 1), reduced @ reduced.T
+    lengths, own = np.sqrt(np.diagonal(metric, axis1=1, axis2=2)), np.sqrt(np.diagonal(wanted))
+    off_length = abs(lengths - own).max(axis=1)
+    near = np.flatnonzero(off_length < LOOSE)
+    off_angle = abs(_angles(metric[near], lengths[near]) - _angles(wanted, own)).max(axis=1)
+    near, off_angle = near[off_angle <= angle], off_angle[off_angle <= angle]
     to_basis = reduced @ np.linalg.inv(basis)
-    matrices, orders, axes, sure = [], [], [], []
-    for i in near[0]:
-        for j in near[1]:
-            if abs(_angle(vectors[i], vectors[j]) - angles[0]) > angle:
-                continue
-            for k in near[2]:
-                whole = _NEAR[[i, j, k]]
-                sign = round(np.linalg.det(whole))
-                off = [
-                    abs(_angle(vectors[i], vectors[k]) - angles[1]),
-                    abs(_angle(vectors[j], vectors[k]) - angles[2]),
-                ]
-                order = _ORDER.get(int(sign * np.trace(whole)))
-                if abs(sign) != 1 or max(off) > angle or order is None:
-                    continue
-                proper = sign * whole
-                powers = [np.linalg.matrix_power(proper, n) for n in range(order)]
-                if not (powers[-1] @ proper == np.eye(3)).all():
-                    continue
-                off.append(abs(_angle(vectors[i], vectors[j]) - angles[0]))
-                off_length = abs(np.linalg.norm(vectors[[i, j, k]], axis=1) - lengths)
-                matrices.append(np.linalg.inv(to_basis) @ whole @ to_basis)
-                orders.append(order)
-                axes.append(_direction(np.sum(powers, axis=0)))
-                sure.append(max(off) < EQUAL_ANGLE and off_length.max() < EQUAL)
-    known = {axis: number for number, axis in enumerate(dict.fromkeys(axes))}
     return Rotations(
-        np.array(matrices),
-        np.array(orders),
-        np.array([known[axis] for axis in axes]),
-        np.array(sure),
+        np.linalg.inv(to_basis) @ whole[near] @ to_basis,
+        order[near],
+        np.unique(axis[near], return_inverse=True)[1],
+        (off_angle < EQUAL_ANGLE) & (off_length[near] < EQUAL),
     )
 
 
-def _angle(a: np.ndarray, b: np.ndarray) -> float:
-    cosine = a @ b / np.sqrt((a @ a) * (b @ b))
-    return float(np.degrees(np.arccos(np.clip(cosine, -1, 1))))
+def _angles(metric: np.ndarray, lengths: np.ndarray) -> np.ndarray:
+    """Angles between the vectors of metrics (..., 3, 3), degrees, (..., 3)."""
+    i, j = np.array([0, 0, 1]), np.array([1, 2, 2])
+    cosine = metric[..., i, j] / (lengths[..., i] * lengths[..., j])
+    return np.asarray(np.degrees(np.arccos(np.clip(cosine, -1, 1))))
+
+
+@cache
+def _whole_matrices() -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Matrices of -1, 0 and 1 that can be rotation parts, their orders, and numbers of their axes.
+
+    Axes that are parallel in one lattice are so in all: they are whole vectors.
+    """
+    rows = np.array(list(product((-1, 0, 1), repeat=9))).reshape(-1, 3, 3)
+    sign = np.rint(np.linalg.det(rows)).astype(int)
+    rows, sign = rows[abs(sign) == 1], sign[abs(sign) == 1]
+    found, orders, axes = [], [], []
+    for whole, one in zip(rows, sign.tolist(), strict=True):
+        order = _ORDER.get(int(one * np.trace(whole)))
+        if order is None:
+            continue
+        powers = [np.linalg.matrix_power(one * whole, n) for n in range(order + 1)]
+        if (powers[-1] == powers[0]).all():
+            found.append(whole)
+            orders.append(order)
+            axes.append(_direction(np.sum(powers[:-1], axis=0)))
+    numbers = {axis: number for number, axis in enumerate(sorted(set(axes)))}
+    return np.array(found), np.array(orders), np.array([numbers[axis] for axis in axes])
 
 
 def _direction(invariant: np.ndarray) -> tuple[int, ...]:
