@@ -386,7 +386,9 @@ def unique(record: dict) -> str:
         + "."
     )
     readers = {(row["views"], row["policy"]): row for row in record["readers"]}
-    symmetric = {row["views"]: row["R1"] for row in record["symmetric"]}
+    rules = {
+        merge: {row["views"]: row["R1"] for row in rows} for merge, rows in record["rules"].items()
+    }
     rows = []
     for row in record["statuses"]:
         reader = readers[row["views"], row["policy"]]
@@ -407,7 +409,7 @@ def unique(record: dict) -> str:
                 f"{reader['R1_maximal']:.4f}",
                 f"{reader['R1_random']:.4f}",
                 f"{reader['R1_most_symmetric']:.4f}",
-                f"{symmetric[row['views']]:.4f}",
+                *(f"{rules[name][row['views']]:.4f}" for name in ("symmetric", "parsimonious")),
                 reader["luck"],
                 reader["better"],
             ]
@@ -434,6 +436,7 @@ def unique(record: dict) -> str:
                 "random",
                 "most symmetric",
                 "rule symmetric",
+                "rule parsimonious",
                 "luck",
                 "better",
             ],

@@ -1,7 +1,7 @@
 """Whether other crystals have the same pictures: the tables of one uniqueness sweep, and its cost.
 
 One run of the sweep, one of the census on the same view subsets, and one of the census under the
-merge rule symmetric. All structures count, quarantined ones too; the truth of prototypes is the
+merge rules that choose. All structures count, quarantined ones too; the truth of prototypes is the
 label of their conventional cell.
 """
 
@@ -49,11 +49,11 @@ def measure(
         more = [*which, f"--policy={policies}", *([f"--delta={delta}"] if delta else [])]
         made, census = folder / "unique.h5", folder / "census.h5"
         cost = {"unique": run(_swept(packed, made, more))}
-        for merge in ("dominance", "symmetric"):
-            cost[merge] = run(
-                command("census", str(packed), census, more=(*which, "--merge", merge))
-            )
-        symmetric = _table(census, "views", folder)
+        rules: dict[str, list[dict]] = {}
+        for merge in ("dominance", "symmetric", "parsimonious"):
+            asked = (*which, f"--merge={merge}")
+            cost[merge] = run(command("census", str(packed), census, more=asked))
+            rules[merge] = _table(census, "views", folder)
         return {
             "set": name,
             "structures": n,
@@ -65,7 +65,7 @@ def measure(
             "statuses": _table(made, "unique", folder),
             "readers": _table(made, "readers", folder),
             "reasons": _table(made, "reasons", folder),
-            "symmetric": symmetric,
+            "rules": rules,
         }
     finally:
         shutil.rmtree(folder, ignore_errors=True)

@@ -119,11 +119,21 @@ class Ceiling:
 
     @property
     def certified(self) -> bool | None:
-        """Whether the pictures of all cameras provably fix the structure at delta.
+        """Whether no phantom stands against the structure at delta, with all cameras.
 
-        None where the subset of all cameras was not asked for.
+        Then the maximal reading of the pictures is the structure, and no other crystal with as many
+        atoms of each species has these pictures; for any number of atoms see `unique`. None
+        where the subset of all cameras was not asked for.
         """
         return self._of_all("certified")
+
+    @property
+    def unique(self) -> bool | None:
+        """Whether no other crystal of this lattice has the exact pictures of all cameras.
+
+        With whatever number of atoms. None where the subset of all cameras was not asked for.
+        """
+        return self._of_all("unique_any")
 
     @property
     def correct(self) -> bool | None:

@@ -8,9 +8,10 @@ ENUMERATIONS = ("all-pairs", "anchor")
 
 MERGE_RULES = ("dominance", "best-residual", "least-squares", "mean", "first")
 
-#: A census also reads pictures as the most symmetric crystal of the fewest atoms.
-SYMMETRIC = "symmetric"
-CENSUS_MERGES = (*MERGE_RULES, SYMMETRIC)
+#: Merge rules of a census beside these: of all crystals that have the pictures the most symmetric,
+#: with any number of atoms and with the fewest of each species.
+CHOOSING_RULES = ("symmetric", "parsimonious")
+CENSUS_MERGES = (*MERGE_RULES, *CHOOSING_RULES)
 
 QUARANTINE_POLICIES = ("mark", "keep", "drop")
 

@@ -1,8 +1,8 @@
-"""The most symmetric of the explanations with the fewest atoms: a reader that knows no counts.
+"""The most symmetric of all crystals that have the pictures: readers that know no counts.
 
-The merge rule `dominance` returns all places, phantoms among them. This one returns as few atoms of
-each species as the pictures allow, and of the crystals that these can be the one of the highest
-system. It knows the pictures and the lattice, nothing else.
+The merge rule `dominance` returns all places, phantoms among them. These return a crystal of the
+highest system that any explanation has (`symmetric`), or any with as few atoms of each species as
+the pictures allow (`parsimonious`). They know the pictures and the lattice, nothing else.
 """
 
 from __future__ import annotations
@@ -42,13 +42,16 @@ HOLOHEDRY = {
 }
 #: Conflicts of one call of the solver, seconds of one of HiGHS, explanations of one system that are
 #: labelled, and places of a puzzle that are looked at, at most.
-CONFLICTS, SECONDS, TRIES, PLACES = 1500, 5.0, 8, 1500
+CONFLICTS, SECONDS, TRIES, PLACES = 5000, 5.0, 8, 1500
 
 
 def most_symmetric(
-    puzzle: Puzzle, rotations: Callable[[], Rotations], system: Callable[[np.ndarray], System]
+    puzzle: Puzzle,
+    rotations: Callable[[], Rotations],
+    system: Callable[[np.ndarray], System],
+    few: bool,
 ) -> np.ndarray | None:
-    """Fewest atoms of each species, and of these explanations one of the highest system, (C,) bool.
+    """An explanation of the highest system that there is, (C,) bool.
 
     Parameters
     ----------
@@ -58,6 +61,9 @@ def most_symmetric(
         Of its lattice.
     system
         Of a choice of places.
+    few
+        Among those with the fewest atoms of each species only. Else it is all places where none
+        is of a higher system.
 
     Returns
     -------
@@ -66,17 +72,17 @@ def most_symmetric(
     """
     if puzzle.size > PLACES:
         return None
+    best, every = None, np.ones(puzzle.size, bool)
     try:
-        least = fewest(puzzle, SECONDS)
-        if least is None:
+        least = fewest(puzzle, SECONDS) if few else None
+        if few and least is None:
             return None
         symmetries = Symmetries(puzzle, rotations())
         questions = Questions(puzzle, symmetries, least, CONFLICTS, np.random.default_rng(0))
     except OutOfBudget:
         return None
-    best = None
     try:
-        best = questions.ask()
+        best = every if not few and puzzle.explains(every) else questions.ask()
         if best is None:
             return None
         reached = system(best)
@@ -104,18 +110,20 @@ def most_symmetric(
 
 
 class SymmetricReader:
-    """Reads view subsets as the most symmetric explanation with the fewest atoms.
+    """Reads view subsets as their most symmetric explanation.
 
     Parameters
     ----------
     geometry
         Of orthographic cameras.
     labeller
+    fewest
+        Of those with the fewest atoms of each species.
     """
 
-    def __init__(self, geometry: GeometricOracle, labeller: SpaceGroupLabel):
-        geometry.protocol.require_orthographic("the merge rule symmetric")
-        self.geometry, self.labeller = geometry, labeller
+    def __init__(self, geometry: GeometricOracle, labeller: SpaceGroupLabel, fewest: bool):
+        geometry.protocol.require_orthographic("merge rules that choose among crystals")
+        self.geometry, self.labeller, self.few = geometry, labeller, fewest
 
     def read(
         self, found: Enumeration, subsets: np.ndarray, lattice: np.ndarray
@@ -148,7 +156,7 @@ class SymmetricReader:
                 label, _ = self.labeller.label(lattice, *cell)
                 return System(int(self.labeller.codes(label)[0]))
 
-            chosen = most_symmetric(puzzle, rotations, system)
+            chosen = most_symmetric(puzzle, rotations, system, self.few)
             if chosen is not None:
                 cells[k] = puzzle.numbers[chosen], puzzle.positions[chosen]
         return cells

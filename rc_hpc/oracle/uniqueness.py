@@ -27,6 +27,8 @@ from rc_hpc.oracle.symmetries import Rotations, Symmetries, TooMany
 
 #: Draws and permutations of two views before a solver is asked.
 DRAWS = 3
+#: Exchanges that are tried where no solver comes to an end.
+CHANCES = 24
 #: Draws of a random explanation before the floor's refusals are given up.
 MANY_DRAWS = 8
 
@@ -48,7 +50,7 @@ class Budget:
     """
 
     limit: int = 64
-    conflicts: int = 1500
+    conflicts: int = 20_000
     seconds: float = 5.0
     places: int = 1500
 
@@ -174,16 +176,20 @@ class Cell:
             try:
                 self._decide(policy, decision, policies)
             except OutOfBudget:
-                self._leave(decision, Undecided.conflicts)
+                self._leave(decision, Undecided.conflicts, policies)
             except TooMany:
-                self._leave(decision, Undecided.operations)
+                self._leave(decision, Undecided.operations, policies)
         if self.decisions[Known.fewest].status == Uniqueness.not_done:
             self.decisions[Known.fewest] = self.decisions[Known.counts]
         return {policy: self.decisions[policy] for policy in policies}
 
-    @staticmethod
-    def _leave(decision: Decision, reason: Undecided) -> None:
+    def _leave(self, decision: Decision, reason: Undecided, policies: tuple[Known, ...]) -> None:
+        """What exchanges of two views find by chance, where no solver comes to an end."""
         if decision.status == Uniqueness.not_done:
+            for _ in range(CHANCES):
+                if self.levels is None or decision.systems.bit_count() > 1:
+                    break
+                self.consider(permuted(self.levels, self.puzzle.truth, self.rng), policies)
             different = decision.systems.bit_count() > 1
             decision.status = Uniqueness.undetermined if different else Uniqueness.unknown
             decision.reason = Undecided.none if different else reason
@@ -193,7 +199,7 @@ class Cell:
         try:
             self.least = fewest(self.puzzle, self.budget.seconds)
         except OutOfBudget:
-            self._leave(decision, Undecided.seconds)
+            self._leave(decision, Undecided.seconds, ())
             return
         if self.least is None:
             decision.status = Uniqueness.inadmissible

@@ -11,7 +11,14 @@ from rc_hpc.geometry.protocol import load_protocol
 
 pytestmark = pytest.mark.long
 
-IDS = ("A_cF4_225_a", "AB_cF8_225_a_b", "A_mC4_12_i", "AB_oP8_62_c_c", "A2B3_hR5_166_c_ac")
+IDS = (
+    "A3B_cP4_221_d_a",
+    "AB3_tP4_123_a_ce",
+    "AB_cF8_225_a_b",
+    "A_mC4_12_i",
+    "AB_oP8_62_c_c",
+    "A2B3_hR5_166_c_ac",
+)
 QUIET = ("-q", "--progress", "none")
 
 
@@ -81,6 +88,30 @@ def test_every_witness_has_the_pictures_and_is_of_another_system(folder):
         last = np.array([2, 15, 74, 142, 167, 194, 230])
         system = System(int(np.searchsorted(last, found.number)) + 1)
         assert system != true[row]
+
+
+def test_rules_that_choose_read_the_most_symmetric_crystal(folder):
+    packed = folder / "packed.h5"
+    with h5py.File(folder / "unique.h5") as h5:
+        best, status = h5["policies/best_system"][()], h5["policies/status"][()]
+        sizes = h5["subsets/size"][()]
+    right = {}
+    for merge, policy in (("dominance", None), ("symmetric", "any"), ("parsimonious", "fewest")):
+        output = folder / f"{merge}.h5"
+        assert run("census", packed, "--merge", merge, "-o", output, *QUIET) == 0
+        with h5py.File(output) as h5:
+            cells = {name: h5[f"cells/{name}"][()] for name in h5["cells"]}
+        right[merge] = cells["correct_crystal_system"][:, sizes == 2].mean()
+        if policy is not None:
+            number = Known[policy]
+            known = (best[:, number] > 0) & (status[:, number] != Uniqueness.inadmissible)
+            assert known.mean() > 0.9
+            assert (cells["crystal_system"] == best[:, number])[known].all()
+        truth = cells["reconstruction"] == 0
+        assert (cells["point_error"][truth] < 1e-6).all() and (cells["n_recovered"] > 0).all()
+    assert min(right["symmetric"], right["parsimonious"]) > right["dominance"]
+    what = ("--what", "reconstructions", "--subset", "axis_a+axis_b", "-o", folder / "made")
+    assert run("export", folder / "parsimonious.h5", *what) == 0
 
 
 def test_tables_and_figures(folder, capsys):

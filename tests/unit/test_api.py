@@ -57,7 +57,7 @@ def many(files):
 
 def test_three_lines():
     c = rc_hpc.ceiling(SALT, cameras="frozen")
-    assert c.certified and c.correct and c.label == c.truth
+    assert c.certified and c.unique and c.correct and c.label == c.truth
     assert (c.truth.number, c.truth.symbol, c.truth.crystal_system) == (225, "Fm-3m", "cubic")
     assert str(c).startswith("NaCl, Fm-3m (225), cubic: at delta 0.01 Å certified by all 5 cameras")
     assert len(c.subsets) == 26 and c.subsets.loc["axis_a+axis_b", "n_phantoms"] == 8
@@ -254,7 +254,12 @@ def test_positions_that_look_fractional_are_told():
 @pytest.mark.long
 def test_options_are_those_of_the_command(tmp_path):
     pair = rc_hpc.ceiling(SALT, subsets="axis_a+axis_b", delta=0.15, merge="first", tau="0.02")
-    assert pair.certified is None and pair.label is None and pair.correct is None
+    assert (
+        pair.certified is None
+        and pair.unique is None
+        and pair.label is None
+        and pair.correct is None
+    )
     assert "certified" not in str(pair)
     assert (pair.options.delta, pair.options.merge, pair.options.pack.tau) == (0.15, "first", 0.02)
     for asked in (

@@ -67,8 +67,9 @@ class CensusOptions(Options):
     merge: str = opt(
         CENSUS_MERGES[0],
         "which accepted candidates become atoms; 'first' is the released program's rule; "
-        "'symmetric': of exact pictures the most symmetric crystal of the fewest atoms of each "
-        "species (needs rc_hpc[unique]; elsewhere as dominance)",
+        "'symmetric': of all crystals that have the exact pictures the most symmetric, "
+        "'parsimonious': that of those with the fewest atoms of each species (both need "
+        "rc_hpc[unique])",
         choices=CENSUS_MERGES,
         caption="merge {}",
     )

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from rc_hpc.core.constants import CENSUS_ZERO, SAME_RECONSTRUCTION
-from rc_hpc.core.vocabulary import MERGE_RULES, SYMMETRIC, LabelStatus
+from rc_hpc.core.vocabulary import CHOOSING_RULES, MERGE_RULES, LabelStatus
 from rc_hpc.geometry.protocol import Protocol
 from rc_hpc.kinds.census.options import CensusOptions
 from rc_hpc.kinds.common.given import Compute, Given
@@ -25,8 +25,8 @@ from rc_hpc.symmetry.recorder import NULL_RECORDER, Recorder
 def geometry_of(
     protocol: Protocol, subsets: Sequence[tuple[int, ...]], options: CensusOptions
 ) -> GeometricOracle:
-    """What reads these subsets under a census's options; `symmetric` begins with `dominance`."""
-    merge = MERGE_RULES[0] if options.merge == SYMMETRIC else options.merge
+    """What reads these subsets under a census's options; what chooses begins with dominance."""
+    merge = MERGE_RULES[0] if options.merge in CHOOSING_RULES else options.merge
     return GeometricOracle(protocol, subsets, options.enumeration, merge, options.max_candidates)
 
 
@@ -40,11 +40,12 @@ def symmetric_reader(
     UsageError
         The solver is not installed, or a camera is a pinhole.
     """
-    if options.merge != SYMMETRIC:
+    if options.merge not in CHOOSING_RULES:
         return None
     check_solver()
     pack = options.pack
-    return SymmetricReader(geometry, SpaceGroupLabel(pack.tau, pack.angle_tolerance, recorder))
+    labeller = SpaceGroupLabel(pack.tau, pack.angle_tolerance, recorder)
+    return SymmetricReader(geometry, labeller, fewest=options.merge == "parsimonious")
 
 
 def read_symmetric(

@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 GLOSSARY = {
     "R0": "share of structures whose conventional cell has the label of the cell as read",
     "R1": "share whose reconstruction from the cameras has the true label, no model asked",
-    "certified": "no phantom at delta, so that the most that the pictures allow is the "
-    "structure itself",
+    "certified": "no phantom at delta: the most that the pictures allow is the structure itself, "
+    "and no other crystal with as many atoms of each species has these pictures",
     "quarantined": "the true label itself is doubtful: it changes with the tolerance, or the "
     "source claims another",
     "phantom": "a point where rays of several cameras meet and no atom is",

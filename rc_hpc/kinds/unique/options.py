@@ -56,7 +56,7 @@ class UniqueOptions(Options):
         64, "explanations that are labelled for one policy at most", metavar="N", check=at_least(2)
     )
     conflicts: int = opt(
-        1500, "conflicts of one call of the solver at most", metavar="N", check=at_least(1)
+        20_000, "conflicts of one call of the solver at most", metavar="N", check=at_least(1)
     )
     draw_seed: int = opt(0, "seed of the random explanation and of the solver", metavar="N")
     truth: str = common.truth()
