@@ -12,9 +12,11 @@ import numpy as np
 import pytest
 from PIL import Image
 
+from rc_hpc.assembly.baselines import oracle_readers, prediction_file
 from rc_hpc.benchmark.__main__ import main
 from rc_hpc.benchmark.bases import base_structure
 from rc_hpc.benchmark.catalogue import catalogue_structures
+from rc_hpc.benchmark.determined_file import read_determined
 from rc_hpc.benchmark.display import display
 from rc_hpc.benchmark.drawing import ScenePainter
 from rc_hpc.benchmark.package import read_manifest, read_package
@@ -156,6 +158,23 @@ def test_a_picture_is_a_function_of_its_scene(work):
             v = table["pictures/origin_v"][k] - scene.px_per_angstrom * y
             around = pixels[int(v) - 1 : int(v) + 2, int(u) - 1 : int(u) + 2].reshape(-1, 3)
             assert atom in marked or ((around == around[0]).all() and around.min() < 250)
+
+
+def test_exact_centres_determine_every_question_and_oracles_score_that(work, tmp_path):
+    """What three pictures determine, from the package's own scenes."""
+    told, root = tmp_path / "d.h5", str(work / "b")
+    assert main(["determine", root, "-o", str(told), *QUIET]) == 0
+    found = read_determined(told)
+    assert found.asked("known").all() and found.asked("determined")[:, 0].all()
+    assert not found.asked("misled")[:, [0, 2]].any()
+    one_view = found.readings["determined"][found.questions["stratum"] != "Q6", :, 0]
+    assert one_view.mean() < 0.2
+    package = read_package(root)
+    readers = oracle_readers(told, package)
+    for number, sight in enumerate(found.sights):
+        name = f"oracle {sight}"
+        file = prediction_file(package, "image", name, readers[name])
+        assert file.n_correct == found.asked("determined")[:, number].sum()
 
 
 def test_shards_give_the_same_bytes(work, tmp_path):

@@ -116,7 +116,7 @@ def read_question(
     """
     meaning = meanings(asked.question)
     found = {(sight.name, n): Outcome() for sight in sights for n in counts}
-    for sight in sights:
+    for sight in sights if asked.scenes else ():
         if not asked.complete and (sight.pixels or sight.least):
             continue
         pictures = [
