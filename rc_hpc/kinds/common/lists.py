@@ -61,7 +61,9 @@ def lists_of(path: Path, kind: Kind, names: Sequence[str]) -> list[Table]:
 
     of_kind = kind.load("details")
     details = of_kind(path) if of_kind else None
-    frame = _basic(path)
+    columns = {column.path for column in kind.load("schema").main}
+    of_structures = columns.issuperset(f"structures/{name}" for name in _NEEDED)
+    frame = _basic(path) if of_structures else _plain(path)
     refused = (frame["status"] != Status.ok.name).to_numpy()
     wrong = refused.astype(np.int64) * np.iinfo(np.int64).max
     fails, told = "that were refused", ""
@@ -77,9 +79,9 @@ def lists_of(path: Path, kind: Kind, names: Sequence[str]) -> list[Table]:
         if name == "failures":
             order = np.argsort(-wrong, kind="stable")
             its = frame.iloc[order[: int((wrong > 0).sum())]].reset_index(drop=True)
-            what = f"The {len(its)} of {len(frame)} structures {fails}, the worst first"
+            what = f"The {len(its)} of {len(frame)} {kind.unit} {fails}, the worst first"
         else:
-            its, what = frame, f"All {len(frame)} structures"
+            its, what = frame, f"All {len(frame)} {kind.unit}"
         tables.append(Table(name, f"{what}{told}.", its))
     return tables
 
@@ -104,6 +106,16 @@ def _basic(path: Path) -> pd.DataFrame:
     for name, lacking in (("n_atoms", batch["n_atoms"] == 0), ("space_group", ~known)):
         frame.loc[lacking, name] = pd.NA
     return frame
+
+
+def _plain(path: Path) -> pd.DataFrame:
+    """What a file says of rows that are no packed structures."""
+    import pandas as pd
+
+    read = read_table(path, [f"structures/{name}" for name in ("id", "status", "message")])
+    statuses = [Status(code).name for code in read["structures/status"].tolist()]
+    columns = {"id": read["structures/id"], "status": statuses}
+    return pd.DataFrame({**columns, "message": read["structures/message"]}, dtype=object)
 
 
 def quarantine_in_words(batch: Batch) -> list[str]:
