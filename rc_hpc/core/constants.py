@@ -18,6 +18,9 @@ NEIGHBOURHOOD = (0, 2, 4, 5, 6)
 #: Two lengths closer than this are one number, Å. Far above float64 noise in a
 #: cell of 10^5 atoms (1e-13 Å), far below any structural detail (CIF: 1e-8 of a cell).
 NUMERICAL_ZERO = 1e-9
+#: Scale at which ties of image points and of residuals are judged, Å: above what files of seven
+#: decimals leave of exact coincidence, far below what tells atoms apart.
+TIE = 1e-6
 #: Numerical zero of the phantom census and of Definition 7's exact intersection, Å.
 CENSUS_ZERO = 1e-6
 #: Reconstructions whose atoms all agree to this get one label, Å.

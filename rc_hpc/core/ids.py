@@ -17,7 +17,7 @@ def read_ids(path: Path, flag: str) -> tuple[str, ...]:
 def read_entries(path: Path, flag: str) -> tuple[dict[str, Any], ...]:
     """What a file says of each structure, in its order: ``material_id`` and what else stands there.
 
-    Blank lines and a byte-order mark are none.
+    Blank lines, comments (lines that begin with ``#``) and a byte-order mark are none.
 
     Parameters
     ----------
@@ -35,7 +35,7 @@ def read_entries(path: Path, flag: str) -> tuple[dict[str, Any], ...]:
         raise UsageError(f"{flag} {path}: cannot be read ({error})") from error
     entries = []
     for number, line in enumerate(text.split("\n"), 1):
-        if line := line.strip():
+        if (line := line.strip()) and not line.startswith("#"):
             entries.append(_entry(line, f"{flag} {path}, line {number}"))
     if not entries:
         raise UsageError(f"{flag} {path}: holds no ids")

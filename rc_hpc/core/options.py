@@ -59,6 +59,8 @@ class Opt:
         See `opt`.
     caption
         How captions tell the value: a text with ``{}``, or what makes one of the value.
+    before
+        What records lack that are older than the option, where that is not its default.
     """
 
     name: str
@@ -77,6 +79,7 @@ class Opt:
     check: Callable[[str, Any], None] | None = None
     recorded: bool = True
     caption: str | Callable[[Any], str] = ""
+    before: Any = None
     field: str = ""
 
     @property
@@ -222,7 +225,11 @@ class Options:
                 f"options of another version of rc_hpc: {', '.join(strange)} mean nothing to "
                 f"{cls.__name__}; use the version that wrote them, or make the file again"
             )
-        values = {}
+        values = {
+            name: told.before
+            for name, one in known.items()
+            if (told := _declared(one)) and told.before is not None
+        }
         for name, value in record.items():
             group = _group(known[name])
             values[name] = group.from_dict(value) if group else _tuples(value)
@@ -304,6 +311,12 @@ def positive(flag: str, value: float) -> None:
 
 def tolerance(flag: str, value: float) -> None:
     """Check of a length within which things are equal."""
+    if value == 0:
+        raise UsageError(
+            f"{flag} 0: lengths are computed, and no two are equal to the last bit; take "
+            f"{flag} {constants.CENSUS_ZERO:g}, at which only what is exact is accepted (a census "
+            "tells phantoms at that scale beside any delta: strict)"
+        )
     positive(flag, value)
     if value < constants.NUMERICAL_ZERO:
         raise UsageError(

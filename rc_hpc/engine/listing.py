@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import json
 import os
 from collections import Counter
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Self
 
@@ -14,6 +16,7 @@ from rc_hpc.core.errors import UsageError
 from rc_hpc.core.files import parts_folder
 from rc_hpc.core.ids import read_ids
 from rc_hpc.engine.options import SourceOptions
+from rc_hpc.structures.poscar import read_poscar
 from rc_hpc.structures.record import Item
 from rc_hpc.structures.sources import filter_ids, iter_items, told_strays
 
@@ -29,6 +32,8 @@ class Listing:
         Only these; None: all.
     outputs
         Files of this run, which are no part of a source although they may lie in its folder.
+    species
+        Elements of POSCAR files that name none.
     """
 
     def __init__(
@@ -38,8 +43,10 @@ class Listing:
         format: str | None = None,
         seed: int = 0,
         outputs: Iterable[Path] = (),
+        species: tuple[str, ...] = (),
     ):
         self.sources, self.ids, self.format, self.seed = tuple(sources), ids, format, seed
+        self.species = species
         self._outputs = tuple(
             os.path.abspath(path) for output in outputs for path in (output, parts_folder(output))
         )
@@ -54,7 +61,7 @@ class Listing:
             A source is not there, or the list of ids cannot be read.
         """
         ids = None if options.ids is None else frozenset(read_ids(options.ids, "--ids"))
-        listing = cls(options.source, ids, options.format, options.seed, outputs)
+        listing = cls(options.source, ids, options.format, options.seed, outputs, options.species)
         iter(listing)  # a source that is not there is told before anything else
         return listing
 
@@ -62,8 +69,14 @@ class Listing:
         #: Files of folders that are passed over, by ending, once all items are listed.
         self.strays: Counter[str] = Counter()
         listed = iter_items(self.sources, format=self.format, seed=self.seed, strays=self.strays)
-        items = (item for item in listed if not self._ours(item.source))
+        items = (self._named(item) for item in listed if not self._ours(item.source))
         return items if self.ids is None else filter_ids(items, set(self.ids))
+
+    def _named(self, item: Item) -> Item:
+        """The item, its elements named where its file may not name them."""
+        if not self.species or item.read is not read_poscar:
+            return item
+        return replace(item, read=functools.partial(read_poscar, species=self.species))
 
     def _ours(self, source: str) -> bool:
         path = os.path.abspath(source)
@@ -79,7 +92,7 @@ class Listing:
         Work under way is told apart by ids and places in the stream: it cannot go on
         where these have changed, and must not where the content has.
         """
-        count, digest = 0, hashlib.sha256()
+        count, digest = 0, hashlib.sha256(",".join(self.species).encode())
         for count, item in enumerate(self, 1):  # noqa: B007 - the last count is wanted
             try:
                 content = hashlib.sha256(item.blob()).hexdigest()

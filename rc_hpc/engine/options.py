@@ -10,7 +10,7 @@ from pathlib import Path
 from rc_hpc.core.errors import UsageError
 from rc_hpc.core.files import parts_folder
 from rc_hpc.core.kind import Kind
-from rc_hpc.core.options import Options, opt
+from rc_hpc.core.options import Options, names, opt
 from rc_hpc.kinds.registry import PACKED
 
 #: Endings of files that are packed already.
@@ -49,6 +49,12 @@ def parse_budget(text: str) -> float:
     return seconds
 
 
+def _elements(flag: str, symbols: tuple[str, ...]) -> None:
+    for symbol in symbols:
+        if not re.fullmatch(r"[A-Z][a-z]?", symbol):
+            raise UsageError(f"{flag} {','.join(symbols)}: {symbol!r} is no element")
+
+
 @dataclass(frozen=True)
 class SourceOptions(Options):
     """What is read.
@@ -61,6 +67,8 @@ class SourceOptions(Options):
         File of the only ids wanted.
     format, seed
         See `rc_hpc.structures.sources.iter_items`.
+    species
+        Elements of POSCAR files that name none.
     """
 
     source: tuple[str, ...] = opt(
@@ -80,6 +88,14 @@ class SourceOptions(Options):
         None, "format of files whose name does not tell it", choices=FORMATS, recorded=False
     )
     seed: int = opt(0, "seed of 'synthetic:N'", metavar="N", recorded=False)
+    species: tuple[str, ...] = opt(
+        (),
+        "elements of POSCAR files that name none (VASP 4), in the order of their counts",
+        parse=names,
+        metavar="A,B",
+        check=_elements,
+        recorded=False,
+    )
 
     @property
     def packed_file(self) -> Path | None:
@@ -95,8 +111,8 @@ class SourceOptions(Options):
             return None
         if len(self.source) > 1:
             raise UsageError(f"{packed[0]} is packed: it must be the only source")
-        for name in ("ids", "packed", "format"):
-            if getattr(self, name, None) is not None:
+        for name in ("ids", "packed", "format", "species"):
+            if getattr(self, name, None) not in (None, ()):
                 raise UsageError(f"--{name} belongs to packing, and {packed[0]} is packed already")
         if not Path(packed[0]).is_file():
             raise UsageError(f"no file {packed[0]}")

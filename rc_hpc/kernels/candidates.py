@@ -11,6 +11,7 @@ from numba import njit
 from rc_hpc.kernels.grid import GRID_POINTS, make_grid, nearest_in_grid
 from rc_hpc.kernels.records import Candidates
 from rc_hpc.kernels.search import (
+    first_as_near,
     height2,
     height3,
     lower_bound,
@@ -153,7 +154,7 @@ def candidate_distances(candidates, atoms):
 
 
 @njit(cache=True)
-def fill_candidates(points, heights_and_order, cameras, frames, counts, reach, by_atom):
+def fill_candidates(points, heights_and_order, cameras, frames, counts, reach, by_atom, tie):
     """Enumerate the counted candidates with their residuals.
 
     Parameters
@@ -169,6 +170,8 @@ def fill_candidates(points, heights_and_order, cameras, frames, counts, reach, b
         Gap up to which candidates are listed and residuals are measured, Å.
     by_atom : bool
         Number the candidates of a pair by the first view's image point, then the second's.
+    tie : float
+        Of image points that are equally near within it the first is the nearest, Å.
 
     Returns
     -------
@@ -268,4 +271,9 @@ def fill_candidates(points, heights_and_order, cameras, frames, counts, reach, b
                 nearest[c, u], residual[c, u] = nearest2_from(
                     own_heights, own_points, low, high, near, sx, sy, reach
                 )
+                if nearest[c, u] > low:
+                    limit = residual[c, u] + tie
+                    nearest[c, u] = first_as_near(
+                        own_heights, own_points, low, nearest[c, u], sx, sy, limit
+                    )
     return Candidates(pair, species, met, position, height, gap, residual, nearest)

@@ -118,6 +118,7 @@ def certificates_of(accept, masks, candidates, distance, pairs, scales, delta):
     species, position, height = candidates.species, candidates.position, candidates.height
     n_phantoms = np.zeros(n_subsets, np.int64)
     n_exact = np.zeros(n_subsets, np.int64)
+    n_strict = np.zeros(n_subsets, np.int64)
     phantom_delta = np.full(n_subsets, np.inf)
     phantom_delta_exact = np.full(n_subsets, np.inf)
 
@@ -126,10 +127,12 @@ def certificates_of(accept, masks, candidates, distance, pairs, scales, delta):
     suspects = np.flatnonzero(distance > gap + scales.zero)
     exact_suspects = suspects[gap[suspects] <= exact_gap]
     phantoms = accepted[distance[accepted] > delta]
+    strict_suspects = exact_suspects[distance[exact_suspects] > exact_gap]
     upper = distance - scales.zero
 
     buffer = np.empty(n_views, np.int64)
     far_buffer = np.empty(phantoms.size, np.int64)
+    strict_buffer = np.empty(strict_suspects.size, np.int64)
     for k in range(n_subsets):
         mask = masks[k]
         views = views_of(mask, buffer)
@@ -145,13 +148,21 @@ def certificates_of(accept, masks, candidates, distance, pairs, scales, delta):
                 far_buffer[exact] = far_buffer[m]
                 exact += 1
         n_exact[k] = count_distinct(far_buffer[:exact], species, position, height, exact_gap)
+        size = 0
+        for c in strict_suspects:
+            if (own[c] & ~mask) == 0:
+                needed = acceptance_delta(c, pair, gap, residual, pairs, views)
+                if needed <= exact_gap:
+                    strict_buffer[size] = c
+                    size += 1
+        n_strict[k] = count_distinct(strict_buffer[:size], species, position, height, exact_gap)
         phantom_delta[k] = smallest_phantom_delta(
             suspects, pair, gap, residual, upper, pairs, own, views
         )
         phantom_delta_exact[k] = smallest_phantom_delta(
             exact_suspects, pair, gap, residual, upper, pairs, own, views
         )
-    return Certificates(n_phantoms, n_exact, phantom_delta, phantom_delta_exact, phantoms)
+    return Certificates(n_phantoms, n_exact, n_strict, phantom_delta, phantom_delta_exact, phantoms)
 
 
 @njit(cache=True)

@@ -65,5 +65,7 @@ def enumerate_points(images, by_atom, cameras, frames, limits):
         total = counts.sum()
     if total > limits.too_many:
         counts[:] = 0
-    candidates = fill_candidates(points, (along, order), cameras, frames, counts, reach, by_atom)
+    candidates = fill_candidates(
+        points, (along, order), cameras, frames, counts, reach, by_atom, limits.tie
+    )
     return Enumerated(points, candidates), total, reach

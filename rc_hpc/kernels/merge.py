@@ -23,12 +23,17 @@ def worst_residuals(live, residual, views):
 
 
 @njit(cache=True)
+def steps_of(worst, tie):
+    """Residuals in whole steps of `tie`, the first about zero: those of one step are equal."""
+    return np.floor(worst / tie + 0.5)
+
+
+@njit(cache=True)
 def _better(worst_a, kappa_a, a, worst_b, kappa_b, b, tie):
     """Whether candidate a represents a point better than b: residual, conditioning, order."""
-    if worst_a < worst_b - tie:
-        return True
-    if worst_b < worst_a - tie:
-        return False
+    step_a, step_b = steps_of(worst_a, tie), steps_of(worst_b, tie)
+    if step_a != step_b:
+        return step_a < step_b
     if kappa_a != kappa_b:
         return kappa_a < kappa_b
     return a < b
@@ -75,7 +80,7 @@ def merge_by_image_points(live, worst, keep, nearest, views, pair, kappa, tie):
         Two or more.
     kappa : (P,) float64
     tie : float
-        Residuals within it count as equal, Å.
+        See `steps_of`, Å.
     """
     size = 1
     while size < 2 * live.size:
@@ -129,7 +134,7 @@ def best_first(worst, kappas, tie):
     are exact, does not decide between them.
     """
     order = stable_order(kappas)
-    return order[stable_order(np.floor(worst[order] / tie + 0.5))]
+    return order[stable_order(steps_of(worst[order], tie))]
 
 
 @njit(cache=True)

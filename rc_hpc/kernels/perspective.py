@@ -168,14 +168,14 @@ def count_meetings(view_starts, pairs, rays, reach):
 
 
 @njit(cache=True)
-def nearest_ray(place, u, s, rotation, pinholes, points, rays, reach):
+def nearest_ray(place, u, s, rotation, pinholes, points, rays, reach, tie):
     """Nearest ray of the image points of a species in view u within `reach` of a place (x, y, z).
 
     Returns
     -------
     (row, distance)
         (-1, inf) where none is that near, or the place is not in front of the camera. Of
-        equally near ones the first.
+        those that are equally near within `tie` (Å) the first.
     """
     x, y, z = place
     centre, focal = pinholes.centres[u], pinholes.focal[u]
@@ -197,23 +197,33 @@ def nearest_ray(place, u, s, rotation, pinholes, points, rays, reach):
     heights, origin, direction = points.heights[u], rays.origin[u], rays.direction[u]
     low, high = points.starts[u, s], points.starts[u, s + 1]
     best, nearest = np.inf, -1
-    for k in range(lower_bound(heights, low, high, h - window), high):
+    begin = lower_bound(heights, low, high, h - window)
+    for k in range(begin, high):
         if heights[k] > h + window:
             break
-        px, py, pz = x - origin[k, 0], y - origin[k, 1], z - origin[k, 2]
-        dx, dy, dz = direction[k, 0], direction[k, 1], direction[k, 2]
-        cx, cy, cz = py * dz - pz * dy, pz * dx - px * dz, px * dy - py * dx
-        d2 = cx * cx + cy * cy + cz * cz
+        d2 = _ray_distance2(x, y, z, origin[k], direction[k])
         if d2 < best:
             best, nearest = d2, k
     distance = math.sqrt(best)
     if distance > reach:
         return -1, np.inf
+    for k in range(begin, nearest):
+        if _ray_distance2(x, y, z, origin[k], direction[k]) <= (distance + tie) ** 2:
+            return k, distance
     return nearest, distance
 
 
 @njit(cache=True)
-def fill_meetings(points, rays, cameras, pinholes, counts, reach, by_atom):
+def _ray_distance2(x, y, z, origin, direction):
+    """Square of the distance of a place from a ray."""
+    px, py, pz = x - origin[0], y - origin[1], z - origin[2]
+    dx, dy, dz = direction[0], direction[1], direction[2]
+    cx, cy, cz = py * dz - pz * dy, pz * dx - px * dz, px * dy - py * dx
+    return cx * cx + cy * cy + cz * cz
+
+
+@njit(cache=True)
+def fill_meetings(points, rays, cameras, pinholes, counts, reach, by_atom, tie):
     """Enumerate the counted candidates; see `rc_hpc.kernels.candidates.fill_candidates`."""
     pairs, view_starts, source = cameras.pairs, points.starts, points.source
     origin, direction, ahead = rays
@@ -258,7 +268,7 @@ def fill_meetings(points, rays, cameras, pinholes, counts, reach, by_atom):
             place = (places[met[c], 0], places[met[c], 1], places[met[c], 2])
             for u in range(n_views):
                 nearest[c, u], residual[c, u] = nearest_ray(
-                    place, u, s, cameras.rotations[u], pinholes, points, rays, reach
+                    place, u, s, cameras.rotations[u], pinholes, points, rays, reach, tie
                 )
         begin = end
     return Candidates(
@@ -289,5 +299,5 @@ def enumerate_pinhole_points(images, by_atom, cameras, pinholes, limits):
         total = counts.sum()
     if total > limits.too_many:
         counts[:] = 0
-    candidates = fill_meetings(points, rays, cameras, pinholes, counts, reach, by_atom)
+    candidates = fill_meetings(points, rays, cameras, pinholes, counts, reach, by_atom, limits.tie)
     return Enumerated(points, candidates), total, reach

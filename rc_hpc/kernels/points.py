@@ -78,6 +78,40 @@ def shown_by_all(screen, starts, species):
 
 
 @njit(cache=True)
+def grouped(points, heights, tie):
+    """First member of each point's group: points within `tie`, and what these are within it of.
+
+    Groups are the components of the graph whose edges are no longer than `tie`, so that they
+    depend on no order.
+
+    Parameters
+    ----------
+    points : (n, 2) float64
+        Å, ascending along the generic direction.
+    heights : (n,) float64
+        Along it, Å.
+    tie : float
+        Å.
+
+    Returns
+    -------
+    (n,) int64
+    """
+    first = np.arange(heights.size)
+    for k in range(1, heights.size):
+        m = k - 1
+        while m >= 0 and heights[k] - heights[m] <= tie:
+            dx, dy = points[m, 0] - points[k, 0], points[m, 1] - points[k, 1]
+            if first[m] != first[k] and dx * dx + dy * dy <= tie * tie:
+                low, high = min(first[k], first[m]), max(first[k], first[m])
+                for e in range(high, k + 1):
+                    if first[e] == high:
+                        first[e] = low
+            m -= 1
+    return first
+
+
+@njit(cache=True)
 def sort_points(images, once, tie):
     """Image points per view, sorted along the generic direction within each species.
 
@@ -85,7 +119,8 @@ def sort_points(images, once, tie):
     ----------
     images : ImagePoints
     once : bool
-        Count coincident points (within `tie`, Å) once, as a picture shows them.
+        Count coincident points once, as a picture shows them: those `grouped` at `tie`, where
+        the first stands.
 
     Returns
     -------
@@ -106,25 +141,20 @@ def sort_points(images, once, tie):
             for k in range(size):
                 local[k] = height2(screen[v, low + k, 0], screen[v, low + k, 1])
             ranks = stable_order(local)
-            begin = filled
+            first = np.arange(size)
+            if once:
+                first = grouped(screen[v][low + ranks], local[ranks], tie)
+            place = np.empty(size, np.int64)
             for k in range(size):
                 source = low + ranks[k]
-                x, y, h = screen[v, source, 0], screen[v, source, 1], local[ranks[k]]
-                twin = -1
-                if once:
-                    m = filled - 1
-                    while m >= begin and h - heights[v, m] <= tie:
-                        dx, dy = points[v, m, 0] - x, points[v, m, 1] - y
-                        if dx * dx + dy * dy <= tie * tie:
-                            twin = m
-                            break
-                        m -= 1
-                if twin >= 0:
+                if first[k] < k:
+                    twin = place[first[k]]
                     source_of[v, twin] = min(source_of[v, twin], source)
                 else:
-                    points[v, filled, 0] = x
-                    points[v, filled, 1] = y
-                    heights[v, filled] = h
+                    place[k] = filled
+                    points[v, filled, 0] = screen[v, source, 0]
+                    points[v, filled, 1] = screen[v, source, 1]
+                    heights[v, filled] = local[ranks[k]]
                     source_of[v, filled] = source
                     filled += 1
             view_starts[v, s + 1] = filled

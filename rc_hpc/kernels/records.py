@@ -331,7 +331,10 @@ class Certificates(NamedTuple):
     Attributes
     ----------
     n_phantoms, n_exact : (K,) int64
-        Distinct phantoms at delta, and those of Definition 7 among them.
+        Distinct phantoms at delta, and those among them at which two rays meet exactly.
+    n_strict : (K,) int64
+        Distinct points that no atom is at, at which two rays meet and all views show a point,
+        everything exactly: the phantoms at a delta of the exact scale.
     phantom_delta, phantom_delta_exact : (K,) float64
         Smallest tolerance with a phantom of either kind, Å; inf up to the reach.
     phantoms : (F,) int64
@@ -340,6 +343,7 @@ class Certificates(NamedTuple):
 
     n_phantoms: np.ndarray
     n_exact: np.ndarray
+    n_strict: np.ndarray
     phantom_delta: np.ndarray
     phantom_delta_exact: np.ndarray
     phantoms: np.ndarray

@@ -101,6 +101,20 @@ def nearest2_from(heights, points, low, high, middle, x, y, bound):
 
 
 @njit(cache=True)
+def first_as_near(heights, points, low, nearest, x, y, limit):
+    """First of the sorted screen points from `low` to `nearest` that is within `limit`."""
+    h = height2(x, y)
+    first = nearest
+    k = nearest - 1
+    while k >= low and h - heights[k] <= limit:
+        dx, dy = points[k, 0] - x, points[k, 1] - y
+        if dx * dx + dy * dy <= limit * limit:
+            first = k
+        k -= 1
+    return first
+
+
+@njit(cache=True)
 def nearest3(heights, points, low, high, x, y, z):
     """Distance to the nearest of the sorted points [low, high) in space; inf of none."""
     h = height3(x, y, z)

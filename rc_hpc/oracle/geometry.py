@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from rc_hpc.core.constants import CENSUS_ZERO, NUMERICAL_ZERO, SAME_RECONSTRUCTION
+from rc_hpc.core.constants import CENSUS_ZERO, NUMERICAL_ZERO, SAME_RECONSTRUCTION, TIE
 from rc_hpc.core.errors import Status, StructureError, UsageError
 from rc_hpc.core.vocabulary import MERGE_RULES
 from rc_hpc.geometry.pairs import (
@@ -74,6 +74,10 @@ class GeometricOracle:
         See `rc_hpc.core.vocabulary`.
     max_candidates : int
         Candidates beyond which a structure is refused.
+    tie : float
+        Scale at which ties are judged, Å: image points are one where steps no longer than it
+        join them, of image points equally near within it the first is the nearest, residuals
+        that differ by less dominate nothing, and those in one step of it are equal.
     """
 
     def __init__(
@@ -83,8 +87,10 @@ class GeometricOracle:
         enumeration="all-pairs",
         merge="dominance",
         max_candidates=100_000_000,
+        tie=TIE,
     ):
         self.protocol = protocol
+        self.tie = float(tie)
         #: Whether any camera is a pinhole.
         self.pinhole = bool(protocol.pinhole.any())
         if self.pinhole and merge == "least-squares":
@@ -134,7 +140,7 @@ class GeometricOracle:
         images: ImagePoints,
         reach_min: float,
         reach_max: float,
-        tie: float = NUMERICAL_ZERO,
+        tie: float | None = None,
     ) -> Enumeration:
         """Enumerate all candidates of image points, wherever these come from.
 
@@ -147,15 +153,15 @@ class GeometricOracle:
         reach_min, reach_max
             Gap that must be covered, and the one that is covered where memory allows, Å.
         tie
-            Scale at which ties are judged, Å: image points within it are one, and residuals
-            that differ by less are equal. Points with errors need one of their errors' size.
+            Scale at which ties are judged, Å, by default the oracle's. Points with errors need
+            one above their errors' size.
 
         Raises
         ------
         StructureError
             Too many candidates.
         """
-        limits = self._limits(reach_min, reach_max, tie)
+        limits = self._limits(reach_min, reach_max, self.tie if tie is None else tie)
         door = enumerate_pinhole_points if self.pinhole else enumerate_points
         enumerated, total, reach = door(images, self.by_atom, self.cameras, self.optics, limits)
         self._refuse_many(total, reach_min)
@@ -282,7 +288,7 @@ class GeometricOracle:
         delta_max : float
             Horizon of the phantom profile, Å; `delta` where smaller.
         """
-        limits = self._limits(delta, max(delta, delta_max), NUMERICAL_ZERO)
+        limits = self._limits(delta, max(delta, delta_max), self.tie)
         readout = Readout(
             self.subsets, Merging(self.rule, float(delta), limits.tie), SCALES, bool(keep_all)
         )

@@ -242,10 +242,7 @@ class LabelTable:
         known : sequence of int
             Label by each labeller where that of exactly these points is known, else 0.
         """
-        counts = [np.count_nonzero(numbers == kind) for kind in species]
-        starts = np.concatenate(([0], np.cumsum(counts)))
-        points = positions if self.ordered else sort_in_space(positions, starts)
-        rivals = self._sets.setdefault(starts.tobytes(), [])
+        points, rivals = self._placed(species, numbers, positions)
         # Neighbouring tolerances give equal sets: the last ones are the likeliest.
         for other, labels in reversed(rivals):
             if self._same(points, other):
@@ -261,6 +258,18 @@ class LabelTable:
         labels = tuple(np.array(labelled, np.int64).T)
         rivals.append((points, labels))
         return labels
+
+    def learn(self, species, numbers, positions, labels: Labels) -> None:
+        """Take labels of a point set from elsewhere; see `labels`."""
+        points, rivals = self._placed(species, numbers, positions)
+        rivals.append((points, labels))
+
+    def _placed(self, species, numbers, positions):
+        """A point set as it is compared, and the known ones that it may equal."""
+        counts = [np.count_nonzero(numbers == kind) for kind in species]
+        starts = np.concatenate(([0], np.cumsum(counts)))
+        points = positions if self.ordered else sort_in_space(positions, starts)
+        return points, self._sets.setdefault(starts.tobytes(), [])
 
     def _same(self, a, b) -> bool:
         if self.ordered:

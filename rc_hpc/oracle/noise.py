@@ -19,6 +19,7 @@ from rc_hpc.core.constants import (
     NUMERICAL_ZERO,
     SAME_RECONSTRUCTION,
     TAU,
+    TIE,
 )
 from rc_hpc.core.errors import Status, StructureError, UsageError
 from rc_hpc.core.vocabulary import (
@@ -93,6 +94,8 @@ class NoiseReading:
         ``min(0.25, max(0.01, 6 rmsd))`` with rmsd against the true positions.
     tau, angle_tolerance
         Tolerances of the label, Å and degrees.
+    tie
+        See `rc_hpc.oracle.geometry.GeometricOracle`, Å; of the pair estimators.
     level
         Chance of refusing a true symmetry, see `symmetrised`.
     """
@@ -104,6 +107,7 @@ class NoiseReading:
     tau: float = TAU
     angle_tolerance: float = ANGLE_TOLERANCE
     level: float = LEVEL
+    tie: float = TIE
 
     def __post_init__(self):
         for name, known in (
@@ -302,7 +306,7 @@ class NoisyOracle:
 
     def _pair_points(self, images: ImagePoints, delta: float) -> tuple[np.ndarray, np.ndarray]:
         """Accepted and merged candidates of the estimator's pair."""
-        limits = Limits(NUMERICAL_ZERO, delta, delta, MANY_CANDIDATES, MANY_CANDIDATES)
+        limits = Limits(self.reading.tie, delta, delta, MANY_CANDIDATES, MANY_CANDIDATES)
         enumerated, total, _ = enumerate_points(
             images, self.by_atom, self.cameras, self.frames, limits
         )
@@ -315,7 +319,7 @@ class NoisyOracle:
             )
         reconstructed: Reconstructed = reconstruct_subsets(
             self.subset,
-            Merging(MERGE_RULES.index(self.reading.merge), delta, NUMERICAL_ZERO),
+            Merging(MERGE_RULES.index(self.reading.merge), delta, self.reading.tie),
             SAME_RECONSTRUCTION,
             enumerated,
             self.cameras,

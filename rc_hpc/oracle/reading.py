@@ -111,6 +111,7 @@ class Reading(Reconstructions):
 
     n_phantoms: np.ndarray
     n_exact: np.ndarray
+    n_strict: np.ndarray
     phantom_delta: np.ndarray
     phantom_delta_exact: np.ndarray
     phantoms: np.ndarray

@@ -21,13 +21,19 @@ FUSED = re.compile(r"[+-]?[\d.]+(?:[eE][+-]?\d+)?")
 FORTRAN = re.compile(r"(?<=[\d.])[dD](?=[+-]?\d)")
 
 
-def read_poscar(item: Item, blob: bytes) -> Structure:
-    """Read a POSCAR or CONTCAR with pymatgen; the elements must be named in it."""
+def read_poscar(item: Item, blob: bytes, species: tuple[str, ...] = ()) -> Structure:
+    """Read a POSCAR or CONTCAR with pymatgen.
+
+    Parameters
+    ----------
+    species
+        Elements in the order of their counts, for files that name none, as VASP 4 wrote them.
+    """
     from pymatgen.io.vasp.inputs import Poscar
 
     text = text_of(item, blob)
     with guarded(item):
-        poscar = Poscar.from_str(_plain(_Lines(item, text)), read_velocities=False)
+        poscar = Poscar.from_str(_plain(_Lines(item, text), species), read_velocities=False)
         return from_pymatgen(
             item, blob, poscar.structure, reader=f"pymatgen {version_of('pymatgen')} Poscar"
         )
@@ -74,7 +80,7 @@ def _is_number(word: str) -> bool:
     return "_" not in word
 
 
-def _plain(lines: _Lines) -> str:
+def _plain(lines: _Lines, species: tuple[str, ...]) -> str:
     """The file in the one spelling that pymatgen reads as meant."""
     scale = lines.numbers(1)
     if len(scale) not in (1, 3):
@@ -97,6 +103,12 @@ def _plain(lines: _Lines) -> str:
     if not total:
         raise refuse(lines.item, Status.empty, "it holds no atoms; write the structure again")
     positions = _positions(lines, index + 1, total)
+    if not symbols and species:
+        if len(species) != len(counts):
+            raise lines.fault(
+                5, f"has {len(counts)} numbers for {len(species)} elements of --species"
+            )
+        symbols = list(species)
     if not symbols:
         last = 6 if selective else 3
         symbols = _symbols_of_atoms(lines, range(index + 1, index + 1 + total), last)
@@ -161,7 +173,7 @@ def _symbols_of_atoms(lines: _Lines, indices: range, place: int) -> list[str]:
         raise refuse(
             lines.item,
             Status.unknown_species,
-            "it does not name its elements (VASP 4); add them as line 6",
+            "it does not name its elements (VASP 4); add them as line 6, or give --species A,B",
         )
     return [_element(lines, index, words[place]) for index, words in rows]
 

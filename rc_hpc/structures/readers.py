@@ -18,12 +18,25 @@ import numpy as np
 from rc_hpc.core.errors import Status
 from rc_hpc.structures.checks import build, from_pymatgen, guarded, refuse, text_of, version_of
 from rc_hpc.structures.cif import read_cif
+from rc_hpc.structures.cif_symmetry import claimed_number
 from rc_hpc.structures.entries import array_reader
 from rc_hpc.structures.record import Item, Structure
 from rc_hpc.structures.scan import json_of
 
 #: A lattice in the matrix form of extended XYZ.
 MATRIX = re.compile(r'Lattice\s*=\s*"?\s*(\[\s*\[[^"\]]*\](?:\s*,\s*\[[^"\]]*\])*\s*\])(?:\s*")?')
+#: Keys under which a JSON entry may state its space group.
+CLAIMS = (
+    "space_group",
+    "spacegroup",
+    "space_group_number",
+    "spacegroup_number",
+    "international_number",
+    "space_group_it_number",
+    "sg_number",
+    "spg_number",
+    "symmetry",
+)
 #: Keys under which an entry holds one structure, perhaps in several forms, as they are tried.
 ALTERNATIVES = ("structure", "snl", "cif")
 #: Keys under which a JSON entry may hold its structure.
@@ -139,7 +152,26 @@ def read_json(item: Item, blob: bytes) -> Structure:
     """Read one JSON entry: a pymatgen structure, a CIF text, or an object that holds either."""
     text = text_of(item, blob)
     with guarded(item):
-        return _from_entry(item, blob, json_of(text.encode()), space_group=0)
+        entry = json_of(text.encode())
+        return _from_entry(item, blob, entry, claimed(entry))
+
+
+def claimed(entry: object) -> int:
+    """Space-group number that a JSON entry states, 0 where it states none.
+
+    A number, or a symbol in any spelling, under one of `CLAIMS`, there or in an object below it.
+    """
+    if not isinstance(entry, dict):
+        return 0
+    for key in CLAIMS:
+        told = entry.get(key)
+        if isinstance(told, dict):
+            told = next((told[name] for name in ("number", "symbol") if name in told), None)
+        if isinstance(told, str) and not told.strip().isdecimal():
+            told = claimed_number({"_symmetry_space_group_name_h-m": [told]})
+        if isinstance(told, int | str) and not isinstance(told, bool) and 1 <= int(told) <= 230:
+            return int(told)
+    return 0
 
 
 def read_prototype(item: Item, blob: bytes) -> Structure:
@@ -151,7 +183,12 @@ def read_prototype(item: Item, blob: bytes) -> Structure:
 
 def _from_entry(item: Item, blob: bytes, entry, space_group: int) -> Structure:
     if isinstance(entry, str):
-        return replace(read_cif(item, entry.encode()), sha256=hashlib.sha256(blob).hexdigest())
+        read = read_cif(item, entry.encode())
+        return replace(
+            read,
+            sha256=hashlib.sha256(blob).hexdigest(),
+            source_space_group=read.source_space_group or space_group,
+        )
     if not isinstance(entry, dict):
         raise refuse(
             item,
@@ -162,7 +199,7 @@ def _from_entry(item: Item, blob: bytes, entry, space_group: int) -> Structure:
     if "lattice" in entry and "sites" in entry:
         return _from_dictionary(item, blob, entry, space_group)
     if reader := array_reader(entry):
-        return reader(item, blob, entry)
+        return replace(reader(item, blob, entry), source_space_group=space_group)
     held = [key for key in WRAPPERS if key in entry]
     if len(held) > 1 and held[0] not in ALTERNATIVES:
         raise refuse(
@@ -171,7 +208,8 @@ def _from_entry(item: Item, blob: bytes, entry, space_group: int) -> Structure:
             f"it holds several structures ({', '.join(held)}); keep one of them",
         )
     if held:
-        return _from_entry(item, blob, entry[held[0]], space_group)
+        inner = entry[held[0]]
+        return _from_entry(item, blob, inner, space_group or claimed(inner))
     raise refuse(
         item,
         Status.read_error,

@@ -132,7 +132,7 @@ def test_tables_count_what_the_file_says(base, tmp_path, capfd):
         )
         inside &= kept[profile["structure"]] & chosen[profile["subset"]]
         assert row["with_phantoms"] == (inside & (profile["kind"] == 0)).sum()
-        assert row["with_exact_phantoms"] == (inside & (profile["kind"] == 1)).sum()
+        assert row["with_meeting_phantoms"] == (inside & (profile["kind"] == 1)).sum()
         assert row["close"] == (separation[kept] <= 2 * row["delta_angstrom"]).sum()
     for name, group in steps.groupby("structures"):
         full = certified[(certified["structures"] == name) & (certified["views"] == 5)]

@@ -62,6 +62,8 @@ def random_batch(options, n=40, seed=0):
         "n_recovered": rng.integers(0, 60, (n, k)),
         "n_phantoms": rng.poisson(0.3, (n, k)),
         "n_phantoms_exact": rng.poisson(0.2, (n, k)),
+        "n_phantoms_strict": rng.poisson(0.1, (n, k)),
+        "near_tie": rng.random((n, k)) < 0.05,
         "certified": rng.random((n, k)) < 0.9,
         "point_error": rng.random((n, k)),
         "atom_error": rng.random((n, k)) * 1e-14,

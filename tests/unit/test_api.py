@@ -293,7 +293,7 @@ def test_options_are_those_of_the_command(tmp_path):
 @pytest.mark.parametrize(
     ("asked", "message"),
     [
-        ({"delta": 0}, "--delta must be a positive length"),
+        ({"delta": 0}, "--delta 0: lengths are computed"),
         ({"delta": "wide"}, "delta='wide' is not valid"),
         ({"delta": [1]}, "not valid"),
         ({"delta": 0.1, "delta_max": 0.05}, "--delta-max"),

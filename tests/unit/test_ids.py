@@ -9,7 +9,7 @@ from rc_hpc.core.ids import read_entries, read_ids
 def test_one_a_line_or_json_lines_without_the_mark_of_the_encoding(tmp_path):
     path = tmp_path / "ids"
     line = '{"material_id": "b", "formula": "NaCl"}'
-    path.write_text(f"\ufeffa 1\r\n\n  {line}\nc\u2028d\n", encoding="utf-8")
+    path.write_text(f"\ufeffa 1\r\n\n# two\n  {line}\n #\nc\u2028d\n", encoding="utf-8")
     assert read_ids(path, "--ids") == ("a 1", "b", "c\u2028d")
     assert read_entries(path, "--ids")[1]["formula"] == "NaCl"
 
@@ -19,6 +19,7 @@ def test_one_a_line_or_json_lines_without_the_mark_of_the_encoding(tmp_path):
     [
         (b"", "holds no ids"),
         (b"\xef\xbb\xbf\n \n", "holds no ids"),
+        (b"# none\n", "holds no ids"),
         (b"a\n{b", "line 2: not JSON"),
         (b'{"id": "a"}', "line 1: has no material_id"),
         (b'{"material_id": 3}', "line 1: has no material_id"),

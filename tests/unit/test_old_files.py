@@ -33,6 +33,15 @@ def run(name, *args):
     return int(main([str(arg) for arg in args]))
 
 
+#: What columns of tables are called now, and rows that are new.
+RENAMED = {
+    "with_exact_phantoms": "with_meeting_phantoms",
+    "exact_phantoms": "meeting_phantoms",
+    "mean_exact_phantoms": "mean_meeting_phantoms",
+}
+NEW_ROWS = {"near ties, all subsets"}
+
+
 def test_they_are_of_that_version(files):
     for kind in KINDS:
         with h5py.File(files / f"{kind}.h5") as h5:
@@ -58,6 +67,8 @@ def test_tables_have_the_same_numbers(files, kind, tmp_path):
     for path in before:
         with open(path, newline="") as old, open(tmp_path / path.name, newline="") as new:
             was, now = list(csv.DictReader(old)), list(csv.DictReader(new))
+        now = [row for row in now if row.get("quantity") not in NEW_ROWS]
+        was = [{RENAMED.get(name, name): value for name, value in row.items()} for row in was]
         assert [
             row | {name: now_row.get(name) for name in row}
             for row, now_row in zip(was, now, strict=True)
@@ -96,7 +107,9 @@ def test_the_same_command_makes_the_same_again(files, kind, tmp_path, monkeypatc
     with h5py.File(files / f"{kind}.h5") as old:
         assert not [path for path in added if path in old]
     if kind != "pixels":  # whose options name the drawing's
-        assert found.options == LATER_OPTIONS.get(kind, ()), text(found)
+        asked = LATER_OPTIONS.get(kind, ())
+        told = tuple(line for line in found.options if not line.startswith("tie: was null"))
+        assert told == asked, text(found)
 
 
 def test_pictures_are_mapped_and_answers_are_read(files, capsys):

@@ -22,6 +22,7 @@ DELTA = st.sampled_from([1e-6, 0.0077, 0.031, 0.31])
 
 
 def oracle(protocol, subsets="all", *rules, **options):
+    options.setdefault("tie", NUMERICAL_ZERO)  # that of the twins
     return GeometricOracle(protocol, parse_subsets(subsets, protocol.views), *rules, **options)
 
 

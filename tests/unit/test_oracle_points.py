@@ -242,7 +242,7 @@ def test_of_equal_residuals_the_best_conditioned_pair_counts(merge):
     differing = 0
     for seed in range(10):
         images = blurred(exact, 1e-5, seed)
-        found = reader.enumerate(images, 0.01, 0.01)
+        found = reader.enumerate(images, 0.01, 0.01, NUMERICAL_ZERO)
         c, worst = found.candidates, found.candidates.residual.max(axis=1)
         smallest = reader.reconstruct(found, 0.01).cells[0][1]
         np.testing.assert_array_equal(smallest, c.position[[worst.argmin()]])

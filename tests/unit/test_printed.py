@@ -14,20 +14,21 @@ from rc_hpc.vlm.prices import Price
 from rc_hpc.vlm.questions import PictureFile, Question
 
 PACKED = "tau 0.01 Å; angle tolerance 5.0 degrees; cell symprec 0.01 Å"
+TIES = "ties at 1e-06 Å"
 #: Captions under the options by default.
 CAPTIONS = {
     "census": "protocol frozen, 5 views, tiling 1x1x1; delta 0.01 Å; enumeration all-pairs; "
-    f"merge dominance; true label: stored cell; quarantine mark; {PACKED}",
-    "frontier": "protocol frozen, 5 views, tiling 1x1x1; true label: stored cell; "
+    f"merge dominance; {TIES}; true label: stored cell; quarantine mark; {PACKED}",
+    "frontier": f"protocol frozen, 5 views, tiling 1x1x1; {TIES}; true label: stored cell; "
     f"quarantine mark; {PACKED}",
     "occlusion": "protocol frozen, 5 views, tiling 2x2x2; delta 0.01 Å; radii 0.5 of the "
-    f"covalent; true label: stored cell; quarantine mark; {PACKED}",
+    f"covalent; {TIES}; true label: stored cell; quarantine mark; {PACKED}",
     "design": "5 cameras; kept: none; search seed 0; 3 noise seeds; true label: stored cell; "
     f"quarantine drop; {PACKED}",
     "unique": "protocol frozen, 5 views, tiling 1x1x1; delta 1e-06 Å; true label: stored cell; "
     f"quarantine mark; {PACKED}",
     "determined": "delta 0.01 Å; to the pixel 2.0 px; symprec 0.01 Å",
-    "noise": f"10 seeds; true label: stored cell; quarantine mark; {PACKED}",
+    "noise": f"10 seeds; {TIES}; true label: stored cell; quarantine mark; {PACKED}",
 }
 #: Tables whose numbers do not depend on options that a caption tells.
 UNCONDITIONAL = {"noise": {"kappa", "conditioning"}}
@@ -37,6 +38,7 @@ CHANGES = [
     ("census", {"delta": 0.15}, "delta 0.15 Å"),
     ("census", {"enumeration": "anchor"}, "enumeration anchor"),
     ("census", {"merge": "first"}, "merge first"),
+    ("census", {"tie": 1e-8}, "ties at 1e-08 Å"),
     ("census", {"quarantine": "keep"}, "quarantine keep"),
     ("census", {"protocol": "off-axis"}, "protocol off-axis, 5 views"),
     ("census", {"tiling": "2,1,1"}, "tiling 2x1x1"),

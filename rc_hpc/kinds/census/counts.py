@@ -14,7 +14,13 @@ from rc_hpc.core.vocabulary import LabelStatus
 from rc_hpc.kinds.census.monotonicity import Losses, count_losses
 from rc_hpc.kinds.census.options import CensusOptions
 from rc_hpc.kinds.census.phantom_deltas import tally_deltas
-from rc_hpc.kinds.census.tally import CELL_COLUMNS, STRUCTURE_COLUMNS, Tally, tally
+from rc_hpc.kinds.census.tally import (
+    CELL_COLUMNS,
+    LATER_COLUMNS,
+    STRUCTURE_COLUMNS,
+    Tally,
+    tally,
+)
 from rc_hpc.kinds.common.counting import (
     BLOCK_BYTES,
     STATIC,
@@ -94,7 +100,9 @@ def count_census(path: str | Path, block_bytes: int = BLOCK_BYTES) -> CensusCoun
     RcError
         Not a census file of ours, or one without results for rows that should have them.
     """
-    with RowFile(path, "census", _COLUMNS, "atom_error", "subset", STATIC) as file:
+    with RowFile(
+        path, "census", _COLUMNS, "atom_error", "subset", STATIC, later=LATER_COLUMNS
+    ) as file:
         count = _counting(file.static["subsets/mask"], file.options)
         counted = file.tallied(count, block_bytes)
         return _counts(file.options, file.attrs, file.status, file.static, counted)

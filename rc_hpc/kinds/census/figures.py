@@ -110,7 +110,7 @@ def subsets(given: Given) -> Figure:
     style.share_limits(ceiling, frame["R1_low95"], "x")
     ceiling.set_xlabel("R1, share of structures")
     for number, (name, label) in enumerate(
-        (("with_phantoms", "by acceptance"), ("with_exact_phantoms", "exact (Definition 7)"))
+        (("with_phantoms", "by acceptance"), ("with_meeting_phantoms", "rays meet (1e-6 Å)"))
     ):
         rate.plot(
             frame[name] / frame["n"], rows, label=label, **style.points(number, filled=number == 0)

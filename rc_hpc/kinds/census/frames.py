@@ -99,6 +99,8 @@ def reference(
                     "length_angstrom": t.point_error[full],
                 }
             )
+        near = {"count": t.near_tie.sum(), "n": t.n * len(t.near_tie)}
+        records.append({"quantity": "near ties, all subsets", "subsets": len(t.near_tie), **near})
         for record in records:
             record.setdefault("structures", name)
     return _frame(
@@ -124,9 +126,11 @@ def reference(
 def by_subset(sets: dict[str, Tally], subsets: Subsets) -> pd.DataFrame:
     """One row per set of structures and subset, in the order of the file.
 
-    `phantoms` are totals over the structures (by acceptance, and by Definition 7),
-    `mean_excess` is the mean of recovered less drawn atoms, `unlabelled` counts the
-    reconstructions without a label, which are never correct.
+    `phantoms` are totals over the structures: by acceptance at delta; `meeting` those of them
+    whose rays meet within 1e-6 Å; `strict` with rays and residuals within 1e-6 Å, whatever delta
+    is (missing in files of version 0.2.0 and before). `mean_excess` is the mean of recovered less
+    drawn atoms, `unlabelled` counts the reconstructions without a label, which are never correct,
+    `near_tie` those whose count or label depends on the scale of ties.
     """
     records = []
     for name, t in sets.items():
@@ -141,11 +145,14 @@ def by_subset(sets: dict[str, Tally], subsets: Subsets) -> pd.DataFrame:
                     "with_phantoms": t.with_phantoms[k],
                     "phantoms": t.phantoms[k],
                     "mean_phantoms": _ratio(t.phantoms[k], t.n),
-                    "with_exact_phantoms": t.with_phantoms_exact[k],
-                    "exact_phantoms": t.phantoms_exact[k],
-                    "mean_exact_phantoms": _ratio(t.phantoms_exact[k], t.n),
+                    "with_meeting_phantoms": t.with_phantoms_exact[k],
+                    "meeting_phantoms": t.phantoms_exact[k],
+                    "mean_meeting_phantoms": _ratio(t.phantoms_exact[k], t.n),
+                    "with_strict_phantoms": _known(t.with_phantoms_strict[k], t.phantoms_strict[k]),
+                    "strict_phantoms": _known(t.phantoms_strict[k], t.phantoms_strict[k]),
                     "mean_excess": _ratio(t.recovered[k] - t.atoms, t.n),
                     "unlabelled": t.n - t.labelled[k],
+                    "near_tie": t.near_tie[k],
                     **_named("R1", _share(t.correct[0, k], t.n)),
                 }
             )
@@ -160,11 +167,14 @@ def by_subset(sets: dict[str, Tally], subsets: Subsets) -> pd.DataFrame:
             "with_phantoms",
             "phantoms",
             "mean_phantoms",
-            "with_exact_phantoms",
-            "exact_phantoms",
-            "mean_exact_phantoms",
+            "with_meeting_phantoms",
+            "meeting_phantoms",
+            "mean_meeting_phantoms",
+            "with_strict_phantoms",
+            "strict_phantoms",
             "mean_excess",
             "unlabelled",
+            "near_tie",
             "R1_count",
             "R1",
             "R1_low95",
@@ -175,9 +185,12 @@ def by_subset(sets: dict[str, Tally], subsets: Subsets) -> pd.DataFrame:
             "n",
             "with_phantoms",
             "phantoms",
-            "with_exact_phantoms",
-            "exact_phantoms",
+            "with_meeting_phantoms",
+            "meeting_phantoms",
+            "with_strict_phantoms",
+            "strict_phantoms",
             "unlabelled",
+            "near_tie",
             "R1_count",
         ),
     )
@@ -256,6 +269,11 @@ def _ceiling_columns(subsets: Subsets) -> list[str]:
         if subsets.full not in chosen
     ]
     return means if subsets.full is None else [*means, "R1_count", "R1", "R1_low95", "R1_high95"]
+
+
+def _known(count: Any, total: Any) -> Any:
+    """A count; None where `total`, its sum, says that files lack it."""
+    return None if total < 0 else count
 
 
 def _ratio(count: Any, n: Any) -> float:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from rc_hpc.core import constants
@@ -28,8 +29,12 @@ class CensusOptions(Options):
         Largest delta up to which the phantom profile is followed, Å; at least `delta`.
     enumeration, merge
         See ENUMERATIONS and CENSUS_MERGES.
+    tie
+        See `rc_hpc.oracle.geometry.GeometricOracle`, Å.
     truth
         Cell whose label counts as true: the stored or the conventional one.
+    for_pictures
+        Pictures whose cameras and tiling are taken.
     label_every
         Label every reconstruction, not the distinct ones only; the result is the same.
     quarantine
@@ -73,6 +78,7 @@ class CensusOptions(Options):
         choices=CENSUS_MERGES,
         caption="merge {}",
     )
+    tie: float = common.tie()
     truth: str = common.truth()
     label_every: bool = opt(
         False, "label every reconstruction, not the distinct ones only: slower, same result"
@@ -80,6 +86,13 @@ class CensusOptions(Options):
     quarantine: str = common.quarantine()
     max_candidates: int = common.max_candidates()
     tiling: str | None = common.tiling()
+    for_pictures: Path | None = opt(
+        None,
+        "take cameras and tiling from these pictures, a file of rc_hpc.render",
+        parse=Path,
+        metavar="RENDERS.h5",
+        recorded=False,
+    )
     pack: PackOptions = PackOptions()
 
     def __post_init__(self) -> None:
@@ -90,5 +103,7 @@ class CensusOptions(Options):
     def settle(cls, values: dict[str, Any]) -> dict[str, Any]:
         """Cameras from their names; the horizon from delta."""
         delta = values["delta"]
+        if values["for_pictures"] is not None:
+            values = common.of_pictures(values)
         reach = common.horizon(values["delta_max"], (delta,), constants.DELTA_MAX)
         return common.settle_cameras(values) | {"delta_max": reach}

@@ -15,11 +15,14 @@ from rc_hpc.kinds.common.given import Compute, Given
 from rc_hpc.kinds.common.options import protocol_of
 from rc_hpc.oracle.cell import PackedCell, drawn
 from rc_hpc.oracle.geometry import GeometricOracle
-from rc_hpc.oracle.labels import Labeller, SpaceGroupLabel, correct_columns
+from rc_hpc.oracle.labels import Labeller, LabelTable, SpaceGroupLabel, correct_columns
 from rc_hpc.oracle.parsimony import SymmetricReader
 from rc_hpc.oracle.reading import Reading
 from rc_hpc.oracle.solving import check_solver
 from rc_hpc.symmetry.recorder import NULL_RECORDER, Recorder
+
+#: Scales of ties, in units of the one asked for, at which a near tie shows.
+NEAR = (0.1, 10.0)
 
 
 def geometry_of(
@@ -27,7 +30,9 @@ def geometry_of(
 ) -> GeometricOracle:
     """What reads these subsets under a census's options; what chooses begins with dominance."""
     merge = MERGE_RULES[0] if options.merge in CHOOSING_RULES else options.merge
-    return GeometricOracle(protocol, subsets, options.enumeration, merge, options.max_candidates)
+    return GeometricOracle(
+        protocol, subsets, options.enumeration, merge, options.max_candidates, options.tie
+    )
 
 
 def symmetric_reader(
@@ -147,6 +152,9 @@ class CensusOracle:
         labels, status = self._labels(reading, lattice, cell)
         label, truth = labels[reading.entry], labeller.truth(cell, options.truth)
         coarsest, finest = labeller.granularities[0], labeller.granularities[-1]
+        near = self._near_tie(reading, (lattice, positions, numbers), labels)
+        if self.symmetric is not None:  # its choices are judged at a scale of their own
+            near &= covered.n_redundant == 0
         found = reading.enumeration
         # Cameras along one line reconstruct nothing, and no phantom either: no theorem speaks
         # of them.
@@ -164,6 +172,7 @@ class CensusOracle:
             "cells/n_recovered": reading.n_recovered,
             "cells/n_phantoms": reading.n_phantoms,
             "cells/n_phantoms_exact": reading.n_exact,
+            "cells/n_phantoms_strict": reading.n_strict,
             "cells/phantom_delta": reading.phantom_delta,
             "cells/phantom_delta_exact": reading.phantom_delta_exact,
             "cells/point_error": reading.point_error,
@@ -173,6 +182,7 @@ class CensusOracle:
             "cells/n_redundant": covered.n_redundant,
             "cells/unique_any": covered.n_redundant == 0,
             "cells/log10_explanations": covered.log10_explanations,
+            "cells/near_tie": near,
             "cells/reconstruction": reading.reconstruction,
             "cells/label_status": status[reading.entry],
             f"cells/{coarsest}": labeller.codes(label)[..., 0],
@@ -214,6 +224,37 @@ class CensusOracle:
         for e in np.flatnonzero(used):
             labels[e], status[e] = self.labeller.label(lattice, *reading.cells[e])
         return labels, status
+
+    def _near_tie(
+        self, reading: Reading, atoms: tuple[np.ndarray, np.ndarray, np.ndarray], labels: np.ndarray
+    ) -> np.ndarray:
+        """Where count or label is another with ties judged ten times as finely or coarsely, (K,).
+
+        Parameters
+        ----------
+        atoms
+            Lattice, positions and numbers of the drawn cell.
+        labels
+            Of the point sets of `reading`.
+        """
+        changed = np.zeros(len(reading.n_recovered), dtype=bool)
+        if self.geometry.by_atom:  # these rules judge no ties
+            return changed
+        lattice, positions, numbers = atoms
+        delta, species = self.options.delta, reading.species
+        table = LabelTable(lattice, [self.labeller], ordered=False)
+        for e in sorted(set(reading.entry.tolist())):
+            kinds, places = reading.cells[e]
+            table.learn(species, kinds, places, (labels[e : e + 1], np.zeros(1, int)))
+        images, _ = self.geometry.project(positions, numbers)
+        for factor in NEAR:
+            found = self.geometry.enumerate(images, delta, delta, factor * self.options.tie)
+            other = self.geometry.reconstruct(found, delta)
+            changed |= other.n_recovered != reading.n_recovered
+            for e in sorted(set(other.entry[~changed].tolist())):
+                (label,), _ = table.labels(species, *other.cells[e])
+                changed |= (other.entry == e) & (labels[reading.entry] != label)
+        return changed
 
 
 def oracle(options: CensusOptions, given: Given) -> Compute:

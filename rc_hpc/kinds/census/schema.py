@@ -26,9 +26,21 @@ CELLS = (
         "cells/n_phantoms_exact",
         "i4",
         "1",
-        "Distinct such points at which two rays meet exactly (phantoms by Definition 7).",
+        "Distinct such points at which two rays meet within 1e-6 angstrom, all other views "
+        "showing a point within delta: their number depends on delta.",
         _CELL,
         -1,
+    ),
+    Column(
+        "cells/n_phantoms_strict",
+        "i4",
+        "1",
+        "Distinct points farther than 1e-6 angstrom from every atom of their species at which "
+        "two rays meet, and all other views show a point, within 1e-6 angstrom (phantoms by "
+        "Definition 7): their number does not depend on delta.",
+        _CELL,
+        -1,
+        later=True,
     ),
     Column(
         "cells/phantom_delta",
@@ -43,8 +55,8 @@ CELLS = (
         "cells/phantom_delta_exact",
         "f8",
         "angstrom",
-        "Smallest delta at which a phantom by Definition 7 exists; inf: none up to "
-        "structures/delta_max.",
+        "Smallest delta at which a phantom exists whose rays meet within 1e-6 angstrom; inf: "
+        "none up to structures/delta_max.",
         _CELL,
         np.nan,
     ),
@@ -111,6 +123,16 @@ CELLS = (
         "any number of atoms; NaN elsewhere.",
         _CELL,
         np.nan,
+        later=True,
+    ),
+    Column(
+        "cells/near_tie",
+        "?",
+        "1",
+        "Number of atoms or label is another with ties judged at a tenth of, or at ten times, "
+        "the tie scale of the options; not judged where merge is symmetric and has a choice.",
+        _CELL,
+        False,
         later=True,
     ),
     Column(

@@ -46,8 +46,10 @@ TABLES = (
     Maker("reference", "Model-free reference, crystal system", _reference, note=verdict),
     Maker(
         "subsets",
-        "View subsets: structures with phantoms, all phantoms and their mean, by acceptance and "
-        "by Definition 7 (exact); R1",
+        "View subsets: structures with phantoms, all phantoms and their mean, by acceptance at "
+        "delta; meeting: of these, where two rays meet within 1e-6 Å; strict: rays and residuals "
+        "within 1e-6 Å whatever delta is (Definition 7); near tie: atoms or label change with the "
+        "scale of ties; R1",
         lambda counts: frames.by_subset(counts.sets(), counts.subsets),
     ),
     Maker(

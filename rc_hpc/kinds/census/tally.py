@@ -14,11 +14,14 @@ N_CODES = 231
 
 #: Columns that `tally` needs, one value per structure.
 STRUCTURE_COLUMNS = ("n_atoms", *GRANULARITIES, *(f"{name}_conventional" for name in GRANULARITIES))
+#: Those of the following that files of version 0.2.0 and before lack, and what stands for them.
+LATER_COLUMNS = {"n_phantoms_strict": -1, "near_tie": False}
 #: Columns that `tally` needs, one value per structure and subset.
 CELL_COLUMNS = (
     "n_recovered",
     "n_phantoms",
     "n_phantoms_exact",
+    *LATER_COLUMNS,
     "point_error",
     "atom_error",
     "certified",
@@ -48,9 +51,9 @@ class Tally:
         Structures whose reconstruction has the true label, by granularity.
     correct_by_system : (8, K) int64
         The same for the crystal system, by the true one.
-    certified, labelled, recovered, phantoms, phantoms_exact : (K,) int64
+    certified, labelled, near_tie, recovered, phantoms, phantoms_exact, phantoms_strict : (K,) int64
         Sums of the columns of these names.
-    with_phantoms, with_phantoms_exact : (K,) int64
+    with_phantoms, with_phantoms_exact, with_phantoms_strict : (K,) int64
         Structures that have any.
     point_error, atom_error : (K,) float64
         Largest values, Å; NaN where there is none.
@@ -65,11 +68,14 @@ class Tally:
     correct_by_system: np.ndarray
     certified: np.ndarray
     labelled: np.ndarray
+    near_tie: np.ndarray
     recovered: np.ndarray
     phantoms: np.ndarray
     phantoms_exact: np.ndarray
+    phantoms_strict: np.ndarray
     with_phantoms: np.ndarray
     with_phantoms_exact: np.ndarray
+    with_phantoms_strict: np.ndarray
     point_error: np.ndarray
     atom_error: np.ndarray
 
@@ -118,10 +124,13 @@ def tally(rows: dict[str, np.ndarray], truth: str, tiling: int = 1) -> Tally:
         ),
         certified=total("certified"),
         labelled=total("labelled"),
+        near_tie=total("near_tie"),
         recovered=total("n_recovered"),
         phantoms=total("n_phantoms"),
         phantoms_exact=total("n_phantoms_exact"),
+        phantoms_strict=total("n_phantoms_strict"),
         with_phantoms=np.count_nonzero(rows["n_phantoms"], axis=0),
         with_phantoms_exact=np.count_nonzero(rows["n_phantoms_exact"], axis=0),
+        with_phantoms_strict=np.count_nonzero(rows["n_phantoms_strict"] > 0, axis=0),
         **{name: np.fmax.reduce(rows[name], axis=0, initial=np.nan) for name in _LARGEST},
     )

@@ -39,4 +39,7 @@ def facts(options: CensusOptions) -> tuple[dict[str, Any], float]:
 
 def warm(options: CensusOptions) -> None:
     """Run the kernels once."""
-    cameras(options.protocol).run([[0.0, 0.0, 0.0]], [1], 0.01)
+    small, atom = cameras(options.protocol), ([[0.0, 0.0, 0.0]], [1])
+    small.run(*atom, 0.01)
+    images, _ = small.project(*atom)
+    small.reconstruct(small.enumerate(images, 0.01, 0.01), 0.01)

@@ -143,6 +143,8 @@ class RowFile:
     result
         The name among the columns that shows whether a row has a result: it holds numbers, and
         one below 0, or NaN, where there is none.
+    later
+        Fill values of the columns that older files lack, shaped as the widest.
 
     Raises
     ------
@@ -159,13 +161,20 @@ class RowFile:
         axis: str,
         static: tuple[str, ...] = (),
         result: str = "n_recovered",
+        later: Mapping[str, Any] | None = None,
     ):
         self.path, self._widest, self._axis, self._result = path, widest, axis, result
         self.static = read_table(path, static)
         self.h5 = open_ours(path, kind)
         self.attrs = dict(self.h5.attrs)
         self.options = json.loads(self.attrs["options"])
-        self._columns = {name: dataset_of(self.h5, path, at) for name, at in columns.items()}
+        lacking = {name for name in later or {} if columns[name] not in self.h5}
+        self._lacking = {name: (later or {})[name] for name in lacking}
+        self._columns = {
+            name: dataset_of(self.h5, path, at)
+            for name, at in columns.items()
+            if name not in lacking
+        }
         self._about = {
             name: dataset_of(self.h5, path, f"structures/{name}")
             for name in ("id", "message", "status", "quarantine")
@@ -207,6 +216,8 @@ class RowFile:
         widest = self._columns[self._widest]
         for block in (slice(0, 0), *layout.row_blocks(widest, block_bytes)):
             rows = {name: layout.read_rows(one, block) for name, one in self._columns.items()}
+            shape = rows[self._widest].shape
+            rows |= {name: np.full(shape, fill) for name, fill in self._lacking.items()}
             codes = layout.read_rows(self._about["status"], block)
             self._count(codes, block.start)
             ok = codes == Status.ok

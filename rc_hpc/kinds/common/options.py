@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 import dataclasses
+import json
 import math
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from rc_hpc.core import constants
 from rc_hpc.core.errors import UsageError
 from rc_hpc.core.lazy import resolve
-from rc_hpc.core.options import at_least, once_each, opt, some_of, text_of
+from rc_hpc.core.options import at_least, once_each, opt, some_of, text_of, tolerance
 from rc_hpc.core.vocabulary import QUARANTINE_POLICIES, TRUTHS
 
 if TYPE_CHECKING:
     from rc_hpc.geometry.protocol import Protocol
 
+#: Cameras where none are asked for.
+PROTOCOL = "frozen"
 #: More subsets than this are asked for by mistake rather than on purpose.
 MANY_SUBSETS = 2048
 #: Copies of a cell in a tiling at most: more is meant for one axis, or by nobody.
@@ -33,7 +37,7 @@ def _told(identity: Mapping[str, Any]) -> str:
 def protocol() -> Any:
     """Cameras, recorded as `Protocol.identity()` and their name."""
     return opt(
-        asked="frozen",
+        asked=PROTOCOL,
         help="cameras: frozen, off-axis, or a TOML file",
         metavar="NAME|FILE",
         hashed=False,
@@ -59,6 +63,18 @@ def tiling() -> Any:
         metavar="N|N,N,N",
         told="the protocol's",
         recorded=False,
+    )
+
+
+def tie() -> Any:
+    """Scale at which ties of image points and of residuals are judged."""
+    return opt(
+        constants.TIE,
+        "image points closer than this are one, and residuals that differ by less are equal",
+        metavar="Å",
+        check=tolerance,
+        caption="ties at {} Å",
+        before=constants.NUMERICAL_ZERO,
     )
 
 
@@ -182,6 +198,24 @@ def settle_cameras(values: dict[str, Any], cameras: Protocol | None = None) -> d
             "name those you want with --subsets"
         )
     return {**values, "protocol": identity_of(cameras), "subsets": chosen}
+
+
+def of_pictures(values: dict[str, Any]) -> dict[str, Any]:
+    """`values` with the cameras of pictures, their tiling included.
+
+    Raises
+    ------
+    UsageError
+        Cameras or tiling are asked for as well.
+    """
+    path = values["for_pictures"]
+    for flag, own in (("--protocol", PROTOCOL), ("--tiling", None)):
+        if values[flag[2:]] != own:
+            raise UsageError(f"--for-pictures takes cameras and tiling from {path}: drop {flag}")
+    if not path.is_file():
+        raise UsageError(f"--for-pictures: no file {path}")
+    with resolve("rc_hpc.store.reader:open_ours")(path, "renders") as pictures:
+        return {**values, "protocol": json.loads(pictures.attrs["options"])["protocol"]}
 
 
 def horizon(delta_max: float | None, deltas: tuple[float, ...], default: float) -> float:

@@ -232,8 +232,8 @@ def certified(sets: dict[str, FrontierTally], axes: Axes) -> pd.DataFrame:
 
     One row per set of structures, number of views and delta.
 
-    Cells with phantoms by acceptance, and by Definition 7 (exact); structures whose atoms
-    of one species are not more than 2 delta apart (`close`).
+    Cells with phantoms by acceptance at delta, and with those whose rays meet within 1e-6 Å;
+    structures whose atoms of one species are not more than 2 delta apart (`close`).
     """
     records = []
     for name, t in sets.items():
@@ -249,7 +249,7 @@ def certified(sets: dict[str, FrontierTally], axes: Axes) -> pd.DataFrame:
                             "certified", int(t.certified[d, chosen].sum()), int(t.n), len(chosen)
                         ),
                         "with_phantoms": int(t.phantoms[d, chosen].sum()),
-                        "with_exact_phantoms": int(t.phantoms_exact[d, chosen].sum()),
+                        "with_meeting_phantoms": int(t.phantoms_exact[d, chosen].sum()),
                         "close": int(t.close[d]),
                     }
                 )
@@ -260,7 +260,7 @@ def certified(sets: dict[str, FrontierTally], axes: Axes) -> pd.DataFrame:
         "delta_angstrom",
         *(column.replace("R1", "certified") for column in _SHARE),
         "with_phantoms",
-        "with_exact_phantoms",
+        "with_meeting_phantoms",
         "close",
     ]
     return frame_of(
@@ -272,7 +272,7 @@ def certified(sets: dict[str, FrontierTally], axes: Axes) -> pd.DataFrame:
             "certified_count",
             "n",
             "with_phantoms",
-            "with_exact_phantoms",
+            "with_meeting_phantoms",
             "close",
         ),
     )

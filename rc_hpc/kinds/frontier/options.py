@@ -21,7 +21,7 @@ class FrontierOptions(Options):
 
     Attributes
     ----------
-    protocol, subsets, truth, quarantine, max_candidates, pack
+    protocol, subsets, tie, truth, quarantine, max_candidates, pack
         See `CensusOptions`.
     deltas
         Acceptance and merge tolerances, Å, ascending.
@@ -65,6 +65,7 @@ class FrontierOptions(Options):
     rules: tuple[str, ...] = common.several(
         MERGE_RULES, f"merge rules, of {', '.join(MERGE_RULES)}"
     )
+    tie: float = common.tie()
     truth: str = common.truth()
     quarantine: str = common.quarantine()
     max_candidates: int = common.max_candidates()

@@ -58,7 +58,9 @@ class FrontierOracle:
         self.recorder = recorder
         self.deltas = np.array(options.deltas)
         self.oracles = [
-            GeometricOracle(protocol, options.subsets, enumeration, rule, options.max_candidates)
+            GeometricOracle(
+                protocol, options.subsets, enumeration, rule, options.max_candidates, options.tie
+            )
             for enumeration, rule in itertools.product(options.enumerations, options.rules)
         ]
 

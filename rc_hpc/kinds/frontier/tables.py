@@ -30,7 +30,7 @@ TABLES = (
     Maker(
         "certified",
         "Certified by delta, for all readings alike: no phantoms by acceptance, atoms of one "
-        "species more than 2 delta apart; exact phantoms are those of Definition 7",
+        "species more than 2 delta apart; meeting phantoms are those whose rays meet within 1e-6 Å",
         lambda counts: frames.certified(counts.sets(), counts.axes),
     ),
     Maker(

@@ -49,7 +49,7 @@ class NoiseOptions(Options):
         order of the packed file, and where errors are not drawn like that.
     ids
         Those ids; not recorded.
-    truth, quarantine, pack
+    tie, truth, quarantine, pack
         See `CensusOptions`.
     """
 
@@ -105,6 +105,7 @@ class NoiseOptions(Options):
         metavar="FILE",
         told="the order of the packed file",
     )
+    tie: float = common.tie()
     truth: str = common.truth()
     quarantine: str = common.quarantine()
     pack: PackOptions = PackOptions()

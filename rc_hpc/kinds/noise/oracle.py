@@ -42,7 +42,13 @@ def readings_of(options: NoiseOptions) -> list[NoiseReading]:
     """The readings of a sweep, in the order of the file."""
     return [
         NoiseReading(
-            rule, estimator, merge, labeller, options.pack.tau, options.pack.angle_tolerance
+            rule,
+            estimator,
+            merge,
+            labeller,
+            options.pack.tau,
+            options.pack.angle_tolerance,
+            tie=options.tie,
         )
         for rule, estimator, merge, labeller in readings(
             options.rules, options.estimators, options.merge, options.labeller

@@ -30,7 +30,7 @@ class OcclusionOptions(Options):
     ----------
     protocol
         `Protocol.identity()` and its name; its tiling is that of the pictures.
-    subsets, truth, quarantine, max_candidates, pack
+    subsets, tie, truth, quarantine, max_candidates, pack
         See `CensusOptions`.
     conditions
         Which centres are taken away, of CONDITIONS: none, those whose occluders are all of
@@ -92,6 +92,7 @@ class OcclusionOptions(Options):
         caption="radii {} of the covalent",
         check=common.factor,
     )
+    tie: float = common.tie()
     truth: str = common.truth()
     quarantine: str = common.quarantine()
     max_candidates: int = common.max_candidates()

@@ -147,7 +147,11 @@ class OcclusionOracle:
         self.tiling = protocol.tiling
         self.oracles = {
             rule: GeometricOracle(
-                protocol, options.subsets, merge=rule, max_candidates=options.max_candidates
+                protocol,
+                options.subsets,
+                merge=rule,
+                max_candidates=options.max_candidates,
+                tie=options.tie,
             )
             for rule in options.rules
         }
