@@ -1,6 +1,7 @@
 """Uniqueness: every answer against all sets of places, the theorem, and a second solver."""
 
 import itertools
+import os
 from dataclasses import replace
 
 import naive
@@ -24,6 +25,8 @@ from rc_hpc.oracle.uniqueness import Budget, Cell
 
 POLICIES = tuple(Known)
 PLENTY = Budget()
+#: Explanations up to which all are labelled; of more as many are.
+MANY = 200
 SUBSETS = naive_unique.subsets_of(3)
 LABELLER = SpaceGroupLabel()
 #: Lattices of all kinds, Å, so long that the sites of a cell are those of its box.
@@ -108,11 +111,17 @@ def check(puzzle):
     decisions, _ = decide(puzzle)
     for policy, decision in decisions.items():
         sets = admissible(puzzle, policy)
-        systems = {system_of(puzzle, one) for one in sets}
+        labelled = sets if len(sets) <= MANY else sets[:: -(-len(sets) // MANY)]
+        systems = {system_of(puzzle, one) for one in labelled}
         if not sets or (policy == Known.physical and not puzzle.is_physical(puzzle.truth)):
             assert decision.status == Uniqueness.inadmissible
             continue
         if decision.status == Uniqueness.unknown:
+            continue
+        if len(labelled) < len(sets):
+            assert decision.status != Uniqueness.unique
+            if decision.status == Uniqueness.determined:
+                assert systems == {decision.reference}
             continue
         wanted = (
             Uniqueness.unique
@@ -175,6 +184,36 @@ def test_no_answer_is_guessed_where_the_budget_is_too_small():
     assert decisions[Known.counts].status in (Uniqueness.unknown, Uniqueness.unique)
     assert decisions[Known.fewest].status == Uniqueness.unknown
     assert decisions[Known.fewest].reason.name == "operations"
+
+
+@pytest.mark.slow  # 5 min on a quiet core
+@pytest.mark.data
+def test_real_cells_of_up_to_sixteen_places(shared, eval_ids):
+    """All such cells of the evaluation structures, two and three of the frozen cameras."""
+    from rc_hpc.core.errors import StructureError
+    from rc_hpc.structures.sources import iter_items
+    from rc_hpc.symmetry.conventional import conventional_cell
+
+    every = int(os.environ.get("RC_EVERY", "1"))
+    wanted, checked = set(eval_ids[::every]), 0
+    subsets = [s for s in naive_unique.subsets_of(5) if len(s) <= 3]
+    for item in iter_items([str(shared / "data" / "e3" / "structures.json")]):
+        if item.id not in wanted:
+            continue
+        try:
+            read = item.read(item, item.blob())
+            cell = conventional_cell(read.lattice, read.frac, read.numbers)
+        except StructureError:
+            continue
+        found = puzzles(cell.positions, cell.numbers, cell.lattice, subsets, cases.FROZEN)
+        for puzzle in found:
+            if puzzle.size > 16 or puzzle.alone:
+                continue
+            if sum(len(admissible(puzzle, policy)) > MANY for policy in POLICIES):
+                continue
+            check(puzzle)
+            checked += 1
+    assert checked > 100 / every
 
 
 # ------------------------------------------------------------------ the theorem
