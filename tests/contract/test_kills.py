@@ -93,6 +93,7 @@ def commands(folder):
 # Of the 300 kills: noise, occlusion, render and pixels 40 each, merge 30, training 20 here; census
 # 28 and 20 in two ranks, pack among them, query_vlm 10 and more in files of their own.
 @pytest.mark.slow  # some 8 minutes
+@pytest.mark.timeout(3600)
 @pytest.mark.parametrize("name", ["noise", "occlusion", "renders", "pixels"])
 def test_killed_often_it_ends_as_undisturbed(base, tmp_path, name):
     command, arguments = commands(base)[name]

@@ -12,9 +12,9 @@ pytestmark = pytest.mark.long
 
 
 def test_a_sample_of_damaged_files():
-    complaints, done = mutator.run(1000, 60)
+    complaints, done = mutator.run(600, 60)
     assert not complaints, "\n".join(complaints)
-    assert done["commands"] < done.total() == 60 + done["commands"]
+    assert done.total() == 60 + done["commands"] and done["commands"] > 9
 
 
 def test_what_is_wrong_is_found(tmp_path, monkeypatch):
