@@ -459,6 +459,6 @@ if __name__ == "__main__":
     told, counted = run(
         int(sys.argv[1]), int(sys.argv[2]), say=lambda line: print(line, flush=True)
     )
-    commands = counted.pop("commands")
+    commands = counted.pop("commands", 0)
     print(f"{counted.total()} cases, {commands} through commands, {len(told)} complaints")
     sys.exit(bool(told))
