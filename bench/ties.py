@@ -1,12 +1,14 @@
 """R1 of merge rules over errors of the image points: up to which error the frontier is flat.
 
-Every distinct image point of every view is moved by a normal error of its own; what is read with
-all cameras is labelled at tau. One line a reading, error and tolerance, as CSV.
+Every atom's image in every view is moved by a normal error of its own, also where images coincide;
+what is read with all cameras, and with the best-conditioned pair, is labelled at tau. One line a
+reading, error and tolerance, as CSV.
 """
 
 from __future__ import annotations
 
 import argparse
+import itertools
 import sys
 import zlib
 from pathlib import Path
@@ -16,7 +18,6 @@ import numpy as np
 from rc_hpc.core.constants import TAU, TIE
 from rc_hpc.core.errors import Status
 from rc_hpc.geometry.protocol import load_protocol, parse_subsets
-from rc_hpc.kernels.points import sort_points
 from rc_hpc.kernels.records import ImagePoints
 from rc_hpc.kinds.packed.reader import PackedReader
 from rc_hpc.oracle.cell import drawn
@@ -34,9 +35,8 @@ def right(cell, oracle, sigma: float, deltas, tie: float) -> list[bool]:
     """Whether the crystal system comes back at each delta."""
     lattice, positions, numbers, _ = drawn(cell, oracle.protocol.tiling)
     images, _ = oracle.project(positions, numbers)
-    shown = sort_points(images, True, TIE)  # as many as a picture has
-    errors = np.random.default_rng(zlib.crc32(cell.id.encode())).normal(size=shown.screen.shape)
-    moved = ImagePoints(shown.screen + sigma * errors, shown.starts, images.species)
+    errors = np.random.default_rng(zlib.crc32(cell.id.encode())).normal(size=images.screen.shape)
+    moved = ImagePoints(images.screen + sigma * errors, images.starts, images.species)
     found = oracle.enumerate(moved, deltas[-1], deltas[-1], tie)
     labeller, outcomes = SpaceGroupLabel(TAU), []
     for delta in deltas:
@@ -52,20 +52,23 @@ def main() -> int:
     parser.add_argument("packed", type=Path, help="packed structures")
     parser.add_argument("--tie", type=float, default=TIE, help="scale of ties, Å")
     parser.add_argument("--protocol", default="frozen")
+    parser.add_argument("--every", type=int, default=1, help="take every N-th structure")
     asked = parser.parse_args()
     prepare_numba_cache()
     protocol = load_protocol(asked.protocol)
-    full = parse_subsets("full", protocol.views)
+    kappas = protocol.kappas()
+    best = min(kappas, key=lambda pair: kappas[pair])
+    readings = {"all": parse_subsets("full", protocol.views), "pair": (best,)}
     with PackedReader(asked.packed) as packed:
         usable = np.flatnonzero(packed.read("structures/status") == Status.ok)
-        cells = list(packed.cells(usable))
-    print("merge,tie_angstrom,sigma_angstrom,delta_angstrom,R1_count,n")
-    for rule in RULES:
-        oracle = GeometricOracle(protocol, full, merge=rule)
-        for sigma in SIGMAS:
-            counts = np.sum([right(cell, oracle, sigma, DELTAS, asked.tie) for cell in cells], 0)
-            for delta, count in zip(DELTAS, counts, strict=True):
-                print(f"{rule},{asked.tie:g},{sigma:g},{delta:g},{count},{len(cells)}", flush=True)
+        cells = list(packed.cells(usable[:: asked.every]))
+    print("views,merge,tie_angstrom,sigma_angstrom,delta_angstrom,R1_count,n")
+    for (views, subsets), rule, sigma in itertools.product(readings.items(), RULES, SIGMAS):
+        oracle = GeometricOracle(protocol, subsets, merge=rule)
+        counts = np.sum([right(cell, oracle, sigma, DELTAS, asked.tie) for cell in cells], 0)
+        for delta, count in zip(DELTAS, counts, strict=True):
+            told = f"{asked.tie:g},{sigma:g},{delta:g},{count},{len(cells)}"
+            print(f"{views},{rule},{told}", flush=True)
     return 0
 
 
