@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 
 import numpy as np
@@ -14,6 +14,8 @@ from rc_hpc.benchmark.records import LETTERS, STRATA, Question
 #: A finding is what fair options would show in fewer than this share of packages, in all the
 #: strata and rules together.
 LEVEL = 1e-3
+#: What is right for so many base structures gives something away; for one, it is its answer.
+SEVERAL = 4
 #: A text shown in so many questions, and right in none, is dead whatever chance says.
 NEVER = 16
 #: An option whose number is so many times smaller or larger than the next is picked by nobody.
@@ -71,6 +73,9 @@ def _dead(stratum: str, questions) -> Iterator[Finding]:
     """Texts that are right too seldom, or too often, to be a matter of chance."""
     from scipy.stats import binom
 
+    of: dict[str, set[str]] = defaultdict(set)
+    for q in questions:
+        of[q.options[q.answer]].add(q.cluster)
     shown = Counter(text for q in questions for text in q.options.values())
     right = Counter(q.options[q.answer] for q in questions)
     fixed = len(shown) == len(LETTERS)
@@ -83,7 +88,7 @@ def _dead(stratum: str, questions) -> Iterator[Finding]:
                 "dead-option", stratum, f"{text!r} is right in {hit} of {number} questions"
             )
         most = CARD_FLOORS.get(stratum, CHANCE)
-        if binom.sf(hit - 1, number, most) < level:
+        if binom.sf(hit - 1, number, most) < level and len(of[text]) >= SEVERAL:
             yield Finding("giveaway", stratum, f"{text!r} is right in {hit} of {number} questions")
 
 

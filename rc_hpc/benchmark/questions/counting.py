@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
+from itertools import pairwise
 from math import gcd
 
 import numpy as np
 
 from rc_hpc.benchmark.questions.balance import Wrong
-from rc_hpc.benchmark.questions.texts import composition
+from rc_hpc.benchmark.questions.texts import composition, counts_of
 from rc_hpc.benchmark.questions.world import Candidate, Stratum, World, one_group, visible
 from rc_hpc.benchmark.records import BaseStructure, DisplayedScene
 
@@ -21,8 +22,10 @@ WHOLE = 1e-6
 SPACED_FROM, FARTHEST = 23, 0.4
 #: How ratios of elements are spread over the options of Q1b, and how often (see `_contents`).
 PATTERNS = {"one ratio": 0.40, "others alike": 0.15, "truth alike": 0.45}
-#: Atoms of an element in a cell, or of all, at most in a wrong option, relative to the right one.
+#: Formula units of a wrong content at most, relative to the right one.
 LARGEST = 4
+#: Contents of a cell next in size differ at most by this factor.
+FARTHEST_SIZES = 3
 
 
 def images(base: BaseStructure, repeats: tuple[int, int, int]) -> int:
@@ -74,8 +77,13 @@ def _displayed(world: World, number: int) -> Iterator[Candidate]:
 
 
 def _spaced(candidate: Candidate, world: World, truths, rng) -> list[tuple[Wrong, ...]]:
-    """Numbers above and below, the right one at each rank; neighbours a least gap apart."""
+    """Numbers above and below, the right one at each rank; neighbours a least gap apart.
+
+    Where that can be they are right elsewhere, and none lies beyond all that are: what is never
+    right is no option.
+    """
     found = []
+    right = {int(text) for text in truths}
     for trial in range(world.options.option_sets):
         below = trial % 4
         values = [candidate.base]
@@ -83,12 +91,19 @@ def _spaced(candidate: Candidate, world: World, truths, rng) -> list[tuple[Wrong
             up = k >= below
             here = max(values) if up else min(values)
             gap = max(2, int(np.ceil(world.options.count_gap * here))) + int(rng.integers(2))
-            values.append(here + gap if up else here - gap)
+            value = here + gap if up else here - gap
+            values.append(next((v for v in _near_to(value, up) if v in right), value))
         wrong = values[1:]
         near = all(abs(v / candidate.base - 1) <= FARTHEST for v in wrong)
         if min(wrong) >= 1 and (near or candidate.base < SPACED_FROM):
             found.append(tuple(Wrong(str(value), "spaced count") for value in wrong))
-    return found
+    within = [one for one in found if all(min(right) <= int(w.text) <= max(right) for w in one)]
+    return within or found
+
+
+def _near_to(value: int, up: bool) -> range:
+    """A number and the next ones farther from the right one."""
+    return range(value, value + 3) if up else range(value, value - 3, -1)
 
 
 def _content(world: World, number: int) -> Iterator[Candidate]:
@@ -149,10 +164,15 @@ def _contents(candidate: Candidate, world: World, truths, rng) -> list[tuple[Wro
                 Wrong(composition({e: n * k for e, n in odd_unit.items()}), rule)
                 for k in _near(near, 3, rng)
             ]
-        texts = {w.text for w in made} | {candidate.truth}
-        if len(texts) == 4:
+        contents = {w.text: _atoms(w.text) for w in made} | {candidate.truth: sum(cell.values())}
+        sizes = sorted(contents.values())
+        if len(sizes) == 4 and all(b <= FARTHEST_SIZES * a for a, b in pairwise(sizes)):
             found.append(tuple(made))
     return found
+
+
+def _atoms(text: str) -> int:
+    return sum((counts_of(text) or {}).values())
 
 
 def _other_ratios(cell, displayed) -> list[tuple[dict[int, int], str]]:
