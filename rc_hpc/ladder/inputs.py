@@ -190,12 +190,14 @@ def read_ceiling(path: Path, ids: Sequence[str], truths: Sequence[str] | np.ndar
     return Ceiling(name, correct[rows], options)
 
 
-def read_phantoms(path: Path, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray, float]:
-    """Views of each subset of a census (K,), phantoms of these rows (n, K), and delta, Å.
+def read_phantoms(path: Path, ids: Sequence[str]) -> tuple[np.ndarray, np.ndarray, float]:
+    """Views of each subset of a census (K,), phantoms of these structures (n, K), and delta, Å.
 
     Phantoms at which rays meet within 1e-6 Å, residuals within delta.
     """
     with open_ours(path, "census") as h5:
+        known, duplicates = (read_rows(h5[f"structures/{name}"]) for name in ("id", "duplicate"))
+        rows = _rows_of(path, known, duplicates, ids)
         order = np.argsort(rows)
         counts = h5["cells/n_phantoms_exact"][rows[order]]
         sizes = h5["subsets/size"][()]

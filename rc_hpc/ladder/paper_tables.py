@@ -62,7 +62,7 @@ def _density(e: Evidence):
     if not e.options.census:
         raise Missing("needs the phantoms: --census")
     path = e.options.census[0]
-    sizes, counts, delta = read_phantoms(path, e.crystals.rows)
+    sizes, counts, delta = read_phantoms(path, e.ids)
     atoms = np.asarray(e.crystals.columns["n_atoms"], float)
     records = []
     for size in np.unique(sizes):
