@@ -186,7 +186,7 @@ def test_no_answer_is_guessed_where_the_budget_is_too_small():
     assert decisions[Known.fewest].reason.name == "operations"
 
 
-@pytest.mark.slow  # 5 min on a quiet core
+@pytest.mark.slow  # some minutes; RC_EVERY=N takes each N-th structure
 @pytest.mark.data
 def test_real_cells_of_up_to_sixteen_places(shared, eval_ids):
     """All such cells of the evaluation structures, two and three of the frozen cameras."""
@@ -209,11 +209,9 @@ def test_real_cells_of_up_to_sixteen_places(shared, eval_ids):
         for puzzle in found:
             if puzzle.size > 16 or puzzle.alone:
                 continue
-            if sum(len(admissible(puzzle, policy)) > MANY for policy in POLICIES):
-                continue
             check(puzzle)
             checked += 1
-    assert checked > 100 / every
+    assert checked > 50 / every
 
 
 # ------------------------------------------------------------------ the theorem
