@@ -51,7 +51,7 @@ def test_arrays_give_the_bytes_of_one_process(tmp_path):
         submitted = ["benchmark_array.sh", *source, "-o", "b", *ASKED]
         told = box.complete(box.submit(work, *submitted, environ=environ))
         end = told.split("then ")[1].split()[0]
-        box.complete(end)
+        assert box.wait(end, timeout=1200)["JobState"] == "COMPLETED"
     finally:
         box.control("stop")
 
