@@ -12,6 +12,8 @@ from rc_hpc.structures import aflow
 from rc_hpc.structures.aflow import listing, parse_label, read_entry
 from rc_hpc.structures.record import Item
 from rc_hpc.structures.sources import iter_items
+from rc_hpc.symmetry.conventional import canonical_order
+from rc_hpc.symmetry.stability import sweep
 
 
 def installed():
@@ -133,3 +135,22 @@ def test_every_entry_comes_back_with_its_group():
     assert len(items) >= 1999
     structures = [item.read(item, item.blob()) for item in items]
     assert all(group_of(one) == one.source_space_group for one in structures)
+
+
+@INSTALLED
+def test_spglibs_own_angle_rule_flags_what_five_degrees_label_too_high():
+    """Of the encyclopedia's entries in group 69 these, and no other; five more are in others."""
+    flagged = {}
+    for item in iter_items(["aflow:sg=69"]):
+        structure = item.read(item, item.blob())
+        order = canonical_order(structure.positions, structure.numbers)
+        found = sweep(structure.lattice, structure.frac[order], structure.numbers[order])
+        flagged[item.id] = found[-1] != found[0]
+    assert len(flagged) == 9
+    assert {id_.split("_69_")[0] for id_, one in flagged.items() if one} == {
+        "A3B2C9_oF56",
+        "A2B7C2D_oF48",
+        "A3B2C7_oF48",
+        "A4B12C3_oF76",
+        "AB2C4_oF28",
+    }
