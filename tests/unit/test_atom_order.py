@@ -83,7 +83,7 @@ def test_shuffled_atoms_give_the_same():
         assert "error" not in assert_the_same(structure, 4)
 
 
-@pytest.mark.slow  # two minutes alone on the machine
+@pytest.mark.slow  # half a minute alone on the machine
 @pytest.mark.timeout(3600)
 def test_shuffled_atoms_of_two_hundred_cells_give_the_same():
     flags = [assert_the_same(s, 8).get("quarantine", 0) for s in near_symmetric(200)]
