@@ -5,6 +5,8 @@ from __future__ import annotations
 from enum import IntEnum
 
 ENUMERATIONS = ("all-pairs", "anchor")
+#: Order in which the atoms of a cell are taken: the fixed one, or the file's as the record has it.
+ATOM_ORDERS = ("fixed", "file")
 
 MERGE_RULES = ("dominance", "best-residual", "least-squares", "mean", "first")
 

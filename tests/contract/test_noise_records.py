@@ -83,12 +83,15 @@ def test_all_hundred_counts_crossings_and_paired_tests_by_the_command(
     packed, output, order = tmp_path / "packed.h5", tmp_path / "noise.h5", tmp_path / "ids"
     order.write_text("\n".join(eval_ids))
     source = shared / "data" / "e3" / "structures.json"
-    assert pack([str(source), "--ids", str(order), "-o", str(packed), "-q"]) == Exit.CLEAN
+    asked = ["--ids", str(order), "--atom-order", "file"]
+    assert pack([str(source), *asked, "-o", str(packed), "-q"]) == Exit.CLEAN
     assert (
         sweep(
             [
                 "noise",
                 str(packed),
+                "--atom-order",
+                "file",
                 "--rules",
                 "record",
                 "--sigmas",

@@ -25,16 +25,14 @@ def recorded(shared):
 
 @pytest.fixture(scope="module")
 def packed(shared, eval_ids, tmp_path_factory):
-    """The 210 evaluation structures, packed."""
+    """The 210 evaluation structures, packed in the order of the files, as the record has them."""
     from rc_hpc.pack import main
 
     folder = tmp_path_factory.mktemp("e3")
     (folder / "ids").write_text("\n".join(eval_ids))
     source = shared / "data" / "e3" / "structures.json"
-    assert (
-        main([str(source), "--ids", str(folder / "ids"), "-o", str(folder / "packed.h5"), "-q"])
-        == Exit.CLEAN
-    )
+    asked = ["--ids", str(folder / "ids"), "--atom-order", "file"]
+    assert main([str(source), *asked, "-o", str(folder / "packed.h5"), "-q"]) == Exit.CLEAN
     return folder / "packed.h5"
 
 
@@ -46,7 +44,21 @@ def occlusion(packed, tmp_path_factory):
         from rc_hpc.sweep import main
 
         output = tmp_path_factory.mktemp("o") / "o.h5"
-        assert main(["occlusion", str(packed), *options, "-o", str(output), "-q"]) == Exit.CLEAN
+        assert (
+            main(
+                [
+                    "occlusion",
+                    str(packed),
+                    "--atom-order",
+                    "file",
+                    *options,
+                    "-o",
+                    str(output),
+                    "-q",
+                ]
+            )
+            == Exit.CLEAN
+        )
         with h5py.File(output) as h5:
             columns = {
                 f"{group}/{name}": h5[group][name][()]

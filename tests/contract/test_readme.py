@@ -213,7 +213,7 @@ def test_the_released_study_names_the_commands_of_its_script(monkeypatch):
     monkeypatch.syspath_prepend(str(ROOT))
     released = importlib.import_module("bench.released")
     told = lines(blocks("sh")["The released study, read again"])
-    commands = (released.PACK, *released.COMMANDS.values())
+    commands = (*released.PACKS, *released.COMMANDS.values())
     assert told == [f"{PYTHON}{command}" for command in commands]
 
 

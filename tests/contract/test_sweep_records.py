@@ -29,16 +29,14 @@ def expected(shared):
 
 @pytest.fixture(scope="module")
 def packed(shared, eval_ids, tmp_path_factory):
-    """The 210 evaluation structures, packed."""
+    """The 210 evaluation structures, packed in the order of the files, as the record has them."""
     from rc_hpc.pack import main
 
     folder = tmp_path_factory.mktemp("e3")
     (folder / "ids").write_text("\n".join(eval_ids))
     source = shared / "data" / "e3" / "structures.json"
-    assert (
-        main([str(source), "--ids", str(folder / "ids"), "-o", str(folder / "packed.h5"), "-q"])
-        == Exit.CLEAN
-    )
+    asked = ["--ids", str(folder / "ids"), "--atom-order", "file"]
+    assert main([str(source), *asked, "-o", str(folder / "packed.h5"), "-q"]) == Exit.CLEAN
     return folder / "packed.h5"
 
 
@@ -51,7 +49,19 @@ def frontier(packed, tmp_path):
 
         output = tmp_path / "f.h5"
         assert (
-            main(["frontier", str(packed), *options, "-o", str(output), "--overwrite", "-q"])
+            main(
+                [
+                    "frontier",
+                    str(packed),
+                    "--atom-order",
+                    "file",
+                    *options,
+                    "-o",
+                    str(output),
+                    "--overwrite",
+                    "-q",
+                ]
+            )
             == Exit.CLEAN
         )
         with h5py.File(output) as h5:
@@ -140,6 +150,8 @@ def test_view_curve_and_monotonicity(packed, expected, tmp_path, delta):
             main(
                 [
                     str(packed),
+                    "--atom-order",
+                    "file",
                     "--delta",
                     str(delta),
                     *reading,

@@ -370,16 +370,19 @@ def cells(shared, eval_ids, predictions, tmp_path_factory):
     ids = folder / "ids"
     ids.write_text("\n".join(eval_ids))
     few = folder / "eval.h5"
+    source = [str(e3 / "structures.json"), "--ids", str(ids), "--atom-order", "file"]
+    assert pack.main([*source, "-o", str(few), "-q"]) == Exit.CLEAN
     assert (
-        pack.main([str(e3 / "structures.json"), "--ids", str(ids), "-o", str(few), "-q"])
+        census.main([str(few), "--atom-order", "file", "--subsets", "full", "-o", str(made), "-q"])
         == Exit.CLEAN
     )
-    assert census.main([str(few), "--subsets", "full", "-o", str(made), "-q"]) == Exit.CLEAN
     loose = folder / "loose.h5"
     assert (
         census.main(
             [
                 str(few),
+                "--atom-order",
+                "file",
                 "--subsets",
                 "full",
                 "--delta",

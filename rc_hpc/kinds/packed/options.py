@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from rc_hpc.core import constants
 from rc_hpc.core.errors import UsageError
 from rc_hpc.core.options import Options, at_least, derived, opt, positive
+from rc_hpc.core.vocabulary import ATOM_ORDERS
 
 
 def _angle(flag: str, value: float) -> None:
@@ -28,6 +29,8 @@ class PackOptions(Options):
         spglib's angle tolerance, degrees.
     cell_symprec
         symprec of the conventional standard cell, Å.
+    atom_order
+        Of `ATOM_ORDERS`: in which order spglib and pymatgen are given the atoms.
     max_atoms
         Atoms of the conventional cell beyond which a structure is refused.
     min_distance
@@ -50,6 +53,13 @@ class PackOptions(Options):
         metavar="Å",
         check=positive,
         caption="cell symprec {} Å",
+    )
+    atom_order: str = opt(
+        ATOM_ORDERS[0],
+        "order in which atoms are labelled and standardised: one fixed order, or that of the file, "
+        "which the rules 'first' and 'mean' of the released program follow",
+        choices=ATOM_ORDERS,
+        caption=lambda order: "" if order == ATOM_ORDERS[0] else f"atoms in {order} order",
     )
     max_atoms: int = opt(constants.MAX_ATOMS, "refuse larger cells", metavar="N", check=at_least(1))
     min_distance: float = derived(constants.MIN_DISTANCE)

@@ -8,6 +8,7 @@ import numpy as np
 
 from rc_hpc.core.constants import ANGLE_TOLERANCE
 from rc_hpc.core.errors import Status, StructureError
+from rc_hpc.core.vocabulary import ATOM_ORDERS
 from rc_hpc.kinds.packed.options import PackOptions
 from rc_hpc.structures.record import Structure
 from rc_hpc.symmetry.conventional import canonical_order, conventional_cell
@@ -29,7 +30,7 @@ def pack_structure(
     fields: dict[str, Any],
     recorder: Recorder = NULL_RECORDER,
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Check, label and standardise one structure, its atoms in their one fixed order.
+    """Check, label and standardise one structure, by default its atoms in their one fixed order.
 
     Parameters
     ----------
@@ -66,8 +67,9 @@ def pack_structure(
     check_cell(lattice, frac, numbers, min_distance=options.min_distance)
     recorder.about(structure.id)
 
-    order = canonical_order(_positions(lattice, frac), numbers)
-    frac, numbers = frac[order], numbers[order]
+    if options.atom_order == ATOM_ORDERS[0]:
+        order = canonical_order(_positions(lattice, frac), numbers)
+        frac, numbers = frac[order], numbers[order]
     label, why = label_cell(
         lattice, frac, numbers, options.tau, options.angle_tolerance, recorder=recorder
     )
