@@ -180,7 +180,7 @@ def phantoms(study: Study):
 def phantoms_at_delta(study: Study):
     subsets = study.frames("A")["subsets"].groupby("views")
     exact, accepted = (
-        [int(n) for n in subsets[name].sum()] for name in ("with_exact_phantoms", "with_phantoms")
+        [int(n) for n in subsets[name].sum()] for name in ("with_meeting_phantoms", "with_phantoms")
     )
     said = bears(exact[2] > 0 and accepted[2] > 0, "four views are not free of phantoms there")
     told = ", ".join(map(str, exact))
