@@ -247,7 +247,7 @@ class Options:
 
     def caption(self) -> str:
         """The options that results depend on in words, as captions tell them."""
-        return "; ".join(self._phrases())
+        return "; ".join(filter(None, self._phrases()))
 
     def _phrases(self) -> Iterator[str]:
         for one in fields(self):

@@ -44,13 +44,18 @@ def export(options: ExportOptions, quiet: bool) -> int:
     exported = kind.load("export")(options.file, options.packed, options.what, ids, options.subset)
     try:
         output.parent.mkdir(parents=True, exist_ok=True)
-        written = _WRITERS[options.format](exported, output)
+        # Most formats have no structure without atoms.
+        with_atoms = (one for one in exported if len(one.numbers))
+        written = _WRITERS[options.format](with_atoms, output)
     except OSError as error:
         raise RcError(
             f"{output}: cannot be written ({error.strerror}): choose another -o or free space"
         ) from error
     if not quiet:
-        print(f"{output}: {options.what} of {written} structures")
+        told = f"{options.what} of {written} structures"
+        if options.what == "phantoms" and not written:
+            told = f"no phantoms on {options.subset or 'all cameras: name fewer with --subset'}"
+        print(f"{output}: {told}")
     return Exit.CLEAN
 
 
@@ -104,8 +109,6 @@ def _poscar(exported: Iterable[Exported], output: Path) -> int:
     names: set[str] = set()
     output.mkdir(parents=True, exist_ok=True)
     for one in exported:
-        if len(one.numbers) == 0:
-            continue  # the format has no structure without atoms
         name = stem = _UNSAFE.sub("_", one.id).lstrip(".") or "_"
         while name in names:  # ids may differ in what a name cannot hold
             name = f"{stem}_{len(names)}"

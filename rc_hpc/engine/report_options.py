@@ -94,7 +94,7 @@ class ShowOptions(Options):
 
     file: Path = file_of_results()
     ids: tuple[str, ...] = opt(
-        (), "ids of the structures", many=True, positional=True, required=True, metavar="ID"
+        (), "ids of the structures", many=True, positional=True, metavar="ID"
     )
     subset: str | None = opt(
         None,

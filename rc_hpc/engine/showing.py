@@ -37,6 +37,11 @@ def show(options: ShowOptions, quiet: bool) -> int:
             f"{drawable} files: python -m rc_hpc.tables {options.file} --table structures "
             "lists them"
         )
+    if not options.ids:
+        raise UsageError(
+            f"name structures of {options.file} to show: "
+            f"python -m rc_hpc.tables {options.file} --table failures lists those that fail"
+        )
     for number, id_ in enumerate(options.ids):
         if number and not quiet:
             print()

@@ -72,6 +72,11 @@ def test_phantoms_and_their_deltas(file, tmp_path):
         assert len(frame) == frame.info["n_phantoms"] > 0
     assert (frame.arrays["phantom_from_angstrom"] <= 0.01).all()
     (own,) = (positions for id_, positions, _ in cells(file) if id_ == "quartz.cif")
+    for ending in ("cif", "extxyz"):  # salt and what else has none is in no file
+        every = tmp_path / f"every.{ending}"
+        asked = ["--what", "phantoms", "--subset", "axis_b+axis_c", "--format", ending]
+        assert main([str(file), *asked, "-o", str(every)]) == Exit.CLEAN
+        assert all(len(one) for one in read(every, ":"))
     near = np.linalg.norm(frame.positions[:, None] - own, axis=2).min(axis=1)
     assert (near > 0.01).all()
 

@@ -261,7 +261,7 @@ def test_the_verdict_says_what_the_table_shows(census, batch):
     assert f"reads {full['count']} of {full['n']} structures rightly (2 cells drawn" in sentence
     assert f"; {proved['count']} are certified" in sentence
     pairs = quantity(frame, "R1, subsets of 2 views", "without quarantined")
-    name, k = sentence.partition("Weakest pair: ")[2].removesuffix(".").split(", ")
+    name, k = sentence.partition("Weakest pair: ")[2].removesuffix(".").rsplit(", ", 1)
     assert k == f"{round(pairs['subset_min'] * full['n'])} of {full['n']}"
     kept = (batch["structures/status"] == Status.ok) & (batch["structures/quarantine"] == 0)
     place = [subset_name(cameras) for cameras in OPTIONS.subsets].index(name)

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from rc_hpc.core.constants import NUMERICAL_ZERO
 from rc_hpc.core.errors import Status
 from rc_hpc.core.vocabulary import LabelStatus
 from rc_hpc.kinds.census.options import CensusOptions
@@ -43,6 +44,7 @@ def details(path: Path) -> Details:
         phantoms = np.where(pairs, cells["n_phantoms"], 0)
         columns["phantom_pairs"] = _told(done, [_counts(row, subsets) for row in phantoms])
         nearest = np.where(pairs, cells["phantom_delta"], np.inf).min(axis=1)
+        nearest[nearest < NUMERICAL_ZERO] = 0
         columns["phantoms_from_angstrom"] = _told(done, nearest)
     fails = "of which some view subset reads another crystal system"
     told = (

@@ -30,7 +30,7 @@ def export(
     """What is wanted of these structures, by default of all that are ok.
 
     Reconstructions are computed again under the options of the file. Phantoms of a structure that
-    has none are an empty list of atoms.
+    has none are an empty list of atoms, which no file gets.
 
     Parameters
     ----------

@@ -63,8 +63,13 @@ def sentence(counts: CensusCounts) -> str:
         )
     pairs = np.flatnonzero(subsets.sizes == 2)
     if len(pairs) > 1:
-        weakest = pairs[tally.correct[0, pairs].argmin()]
-        said += f" Weakest pair: {subsets.names[weakest]}, {tally.correct[0, weakest]} of {n}."
+        right = tally.correct[0, pairs]
+        weakest = [subsets.names[pair] for pair in pairs[right == right.min()]]
+        if right.min() == right.max():
+            said += f" Every pair of cameras: {right.min()} of {n}."
+        else:
+            pair = "pair" if len(weakest) == 1 else "pairs"
+            said += f" Weakest {pair}: {', '.join(weakest)}, {right.min()} of {n}."
     return said
 
 
