@@ -13,6 +13,7 @@ from rc_hpc.core.files import appear
 from rc_hpc.core.ids import read_ids
 from rc_hpc.engine.report_options import ExportOptions
 from rc_hpc.engine.results import kind_of
+from rc_hpc.kinds.common.atoms import packed_of, spare_inputs
 from rc_hpc.kinds.common.exported import Exported
 from rc_hpc.kinds.registry import KINDS
 
@@ -40,6 +41,7 @@ def export(options: ExportOptions, quiet: bool) -> int:
     output = options.output or Path(_DEFAULT[options.format].format(options.what))
     if output.exists() and not options.overwrite:
         raise UsageError(f"{output} is there already: choose another -o, or --overwrite")
+    spare_inputs(output, options.file, packed_of(options.file, options.packed))
     ids = _asked(options.ids)
     exported = kind.load("export")(options.file, options.packed, options.what, ids, options.subset)
     try:

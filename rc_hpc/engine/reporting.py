@@ -13,6 +13,7 @@ from rc_hpc.core.kind import Kind
 from rc_hpc.engine.published import conditions_of
 from rc_hpc.engine.report_options import PageOptions
 from rc_hpc.engine.results import kind_of, lists_in, tables_of
+from rc_hpc.kinds.common.atoms import packed_of, spare_inputs
 from rc_hpc.report import recorded
 from rc_hpc.report.page import Picture, Section, assemble
 from rc_hpc.report.plot import NothingToDraw, Origin, drawn_svg
@@ -32,6 +33,9 @@ def report(options: PageOptions, quiet: bool) -> int:
     """
     if options.output.exists() and not options.overwrite:
         raise UsageError(f"{options.output} is there already: choose another -o, or --overwrite")
+    shown = [path for path in options.files if kind_of(path).page]
+    atoms = [packed_of(path, options.packed) for path in shown]
+    spare_inputs(options.output, *options.files, *atoms)
     sections = [_section(path, options.packed) for path in options.files]
     title = options.title or f"rc_hpc: {', '.join(path.name for path in options.files)}"
     page = assemble(title, sections).encode()

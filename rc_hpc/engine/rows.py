@@ -170,7 +170,8 @@ def same_pack(reader: PackedReader, options: PackOptions) -> None:
     """
     packed = json.loads(reader.attrs["options"])
     for name, wanted in options.to_dict().items():
-        if packed[name] != wanted:
+        # An option that the file's version did not have: its cells are taken as they are.
+        if packed.get(name, wanted) != wanted:
             raise UsageError(
                 f"{reader.path} was packed with {name} {packed[name]}, this run asks for "
                 f"{wanted}: use the same value, or pack the source again"

@@ -1,5 +1,7 @@
 """Structures of result files as files of other programs."""
 
+from pathlib import Path
+
 import h5py
 import numpy as np
 import pytest
@@ -10,6 +12,7 @@ from test_show import QUARTZ
 from rc_hpc.census import main as census
 from rc_hpc.core.errors import Exit
 from rc_hpc.export import main
+from rc_hpc.report.__main__ import main as report
 from rc_hpc.symmetry.labels import label_cell
 
 
@@ -105,3 +108,9 @@ def test_what_is_not_there_is_named(file, tmp_path, capsys):
     assert main([packed, "--what", "phantoms", "-o", output]) == Exit.USAGE
     assert main([str(file), "-o", str(file)]) == Exit.USAGE
     assert "is there already" in capsys.readouterr().err
+    for own in (str(file), packed):
+        before = Path(own).read_bytes()
+        for command in (main, report):
+            assert command([str(file), "-o", own, "--overwrite"]) == Exit.USAGE
+            assert "is read here" in capsys.readouterr().err
+        assert Path(own).read_bytes() == before

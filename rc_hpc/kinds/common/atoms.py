@@ -43,6 +43,19 @@ def packed_of(path: Path, named: Path | None = None) -> Path:
     )
 
 
+def spare_inputs(output: Path, *inputs: Path) -> None:
+    """Refuse to write over what is read.
+
+    Raises
+    ------
+    UsageError
+        The output is one of these files; names it.
+    """
+    for one in inputs:
+        if output.exists() and one.exists() and output.samefile(one):
+            raise UsageError(f"-o {output} is read here: name another file")
+
+
 def _hash_of(path: Path) -> str:
     """Content hash of a packed file; empty where it is none."""
     try:
