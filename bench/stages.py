@@ -78,7 +78,6 @@ NOISE = {
     ),
     "label: statistical test": ("rc_hpc.oracle.noise:symmetrised",),
     "label": ("rc_hpc.oracle.noise:NoisyOracle.label",),
-    "distances to the truth": ("rc_hpc.oracle.noise:_distance_to_truth",),
     "Python around one reading": (
         "rc_hpc.oracle.noise:NoisyOracle.run",
         "rc_hpc.oracle.noise:NoisyOracle.locate",

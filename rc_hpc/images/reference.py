@@ -102,7 +102,7 @@ def _write(plot, scene: Scene, view: View) -> None:
         for _ in part:
             plot.ax.add_patch(painted.pop(0))
         for text in texts:
-            plot.ax.add_artist(written[text])
+            plot.ax.add_artist(written[text]).set_clip_on(False)  # words may leave the axes
 
 
 def _drawn_order(plot, scene: Scene) -> np.ndarray:

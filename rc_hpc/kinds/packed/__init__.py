@@ -29,6 +29,7 @@ KIND = Kind(
     beside="beside:Origins",
     code=(
         *LABELS,
+        "core/vocabulary",
         "kinds/packed/oracle",
         "structures",
         "symmetry/conventional",
