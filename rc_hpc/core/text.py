@@ -34,3 +34,13 @@ def parse_toml(text: str) -> dict[str, Any]:
         raise
     except ValueError as error:  # a date that is none, a number of too many digits
         raise tomllib.TOMLDecodeError(str(error)) from None
+
+
+def plain(text: str) -> str:
+    """A text with ``_`` for what names of files and of blocks of a CIF do not hold."""
+    return re.sub(r"[^\w.+=-]+", "_", text)
+
+
+def file_stem(id_: str) -> str:
+    """Name of a structure's file, without its ending: in its folder, and never hidden."""
+    return plain(id_).lstrip(".") or "_"

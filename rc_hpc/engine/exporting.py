@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-import re
 from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -11,6 +10,7 @@ from typing import TYPE_CHECKING
 from rc_hpc.core.errors import Exit, RcError, UsageError
 from rc_hpc.core.files import appear
 from rc_hpc.core.ids import read_ids
+from rc_hpc.core.text import file_stem, plain
 from rc_hpc.engine.report_options import ExportOptions
 from rc_hpc.engine.results import kind_of
 from rc_hpc.kinds.common.atoms import packed_of, spare_inputs
@@ -19,9 +19,6 @@ from rc_hpc.kinds.registry import KINDS
 
 if TYPE_CHECKING:
     from ase import Atoms
-
-#: What names of files and of blocks of a CIF do not hold.
-_UNSAFE = re.compile(r"[^\w.+=-]+")
 
 
 def export(options: ExportOptions, quiet: bool) -> int:
@@ -98,7 +95,7 @@ def _cif(exported: Iterable[Exported], output: Path) -> int:
         for one in exported:
             block = io.BytesIO()
             write_cif(block, _atoms(one), wrap=False)
-            name = _UNSAFE.sub("_", one.id).encode()
+            name = plain(one.id).encode()
             file.write(block.getvalue().replace(b"data_image0", b"data_" + name, 1))
             written += 1
     return written
@@ -111,7 +108,7 @@ def _poscar(exported: Iterable[Exported], output: Path) -> int:
     names: set[str] = set()
     output.mkdir(parents=True, exist_ok=True)
     for one in exported:
-        name = stem = _UNSAFE.sub("_", one.id).lstrip(".") or "_"
+        name = stem = file_stem(one.id)
         while name in names:  # ids may differ in what a name cannot hold
             name = f"{stem}_{len(names)}"
         names.add(name)

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
 from typing import Any
 
 from rc_hpc.core.errors import Exit, RcError, UsageError
 from rc_hpc.core.kind import Kind
+from rc_hpc.core.text import file_stem
 from rc_hpc.engine.report_options import ShowOptions
 from rc_hpc.engine.results import kind_of
 from rc_hpc.kinds.registry import KINDS
@@ -15,8 +15,6 @@ from rc_hpc.report import style
 
 #: Files of each picture, and the resolution of those made of pixels.
 ENDINGS, DPI = ("png", "svg"), 200
-#: What the names of their files do not hold.
-_UNSAFE = re.compile(r"[^\w.+=-]+")
 
 
 def show(options: ShowOptions, quiet: bool) -> int:
@@ -58,7 +56,7 @@ def _one(kind: Kind, options: ShowOptions, id_: str, quiet: bool) -> None:
 
 def _write(figure: Any, folder: Path, id_: str) -> list[Path]:
     """The figure as files named after the structure."""
-    paths = [folder / f"{_UNSAFE.sub('_', id_).lstrip('.') or '_'}.{end}" for end in ENDINGS]
+    paths = [folder / f"{file_stem(id_)}.{end}" for end in ENDINGS]
     try:
         folder.mkdir(parents=True, exist_ok=True)
         with style.styled():
