@@ -77,17 +77,19 @@ def atom_discs(numbers, positions, radii_factor: float, site=None) -> Discs:
     )
 
 
-def dashed_edges(cell: np.ndarray, discs: Discs) -> Segments:
+def dashed_edges(cell: np.ndarray, discs: Discs, period: float = DASH_PERIOD) -> Segments:
     """The twelve edges of a cell as dashes; those inside an atom are hidden.
 
     Parameters
     ----------
     cell : (3, 3) float64
         Vectors, rows, Å.
+    period
+        Length of a dash and the gap after it, about, Å.
     """
     middles, halves = [], []
     for axis, edge in enumerate(cell):
-        count = max(2, int(np.sqrt((edge**2).sum()) / DASH_PERIOD))
+        count = max(2, int(np.sqrt((edge**2).sum()) / period))
         half = edge / (4 * count - 2)
         along = np.arange(1, 4 * count + 1, 4)[:, None] * half
         for i, j in itertools.product((0, 1), repeat=2):

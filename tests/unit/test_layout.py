@@ -16,7 +16,7 @@ FLOORS = (
     ("kernels",),
     ("geometry", "structures", "symmetry", "stats"),
     ("oracle", "images", "store", "parallel"),
-    ("answers", "report"),
+    ("answers", "report", "reader"),
     ("benchmark",),
     ("kinds",),
     ("engine",),
