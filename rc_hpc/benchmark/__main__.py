@@ -118,7 +118,8 @@ def main(argv=None) -> int:
 
 
 def _build(argv) -> int:
-    return resolve("rc_hpc.assembly.build:build")(build_parser().read(argv))
+    asked = build_parser().read(argv)  # before anything heavy is imported: it may be --help
+    return resolve("rc_hpc.assembly.build:build")(asked)
 
 
 def _act(argv) -> int:

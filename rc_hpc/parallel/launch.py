@@ -15,7 +15,7 @@ import traceback
 import warnings
 from collections.abc import Callable, Mapping
 
-from rc_hpc.core.errors import Exit, RcError, fault_of_files
+from rc_hpc.core.errors import DOUBTFUL, Exit, RcError, fault_of_files
 
 # SLURM_NTASKS is not among them: a batch script has it too, and a plain python there is one task.
 SIZE_VARIABLES = ("SLURM_STEP_NUM_TASKS", "OMPI_COMM_WORLD_SIZE", "PMI_SIZE")
@@ -244,6 +244,7 @@ def run_guarded(main: Callable[..., int | None], *args) -> int:
         `RcError` gives its own code and a message, other exceptions a message with the
         traceback and `Exit.FATAL`.
     """
+    DOUBTFUL.clear()
     try:
         code = int(main(*args) or 0)
         comm = _comm or SerialComm()

@@ -83,7 +83,7 @@ def problem_of(path: str | Path, looked: bool = True) -> str:
             # it may stand behind a block of another program
             if not any(head.startswith(_SIGNATURES[0][0], at) for at in (0, 512, 1024, 2048)):
                 return seems(head)
-            problem = _looked_at(str(path), _digest(path)) if looked else ""
+            problem = _looked_at(str(path)) if looked else ""
     except OSError as error:
         return error.strerror or str(error)
     return f"{problem}; {CURE}" if problem else ""
@@ -113,20 +113,26 @@ def seems(head: bytes) -> str:
     )
 
 
+def _looked_at(path: str) -> str:
+    """What is wrong with a file without a seal; of one that may be read wrongly a warning tells."""
+    problem, doubt = _seen(path, _digest(path))
+    if doubt and not problem and path not in DOUBTFUL:
+        log.warning("%s: %s", path, doubt)
+        DOUBTFUL[path] = doubt
+    return problem
+
+
 @lru_cache(maxsize=256)
-def _looked_at(path: str, digest: str) -> str:
-    """What is wrong with a file without a seal, found by reading all of it in another process."""
+def _seen(path: str, digest: str) -> tuple[str, str]:
+    """What `look` says of a file, from another process."""
     seconds = _LOOK_S + _LOOK_S_MB * os.path.getsize(path) / 1e6
     try:
         problem, doubt = alone(look, path, cpu_s=seconds, memory=_address_space() + _LOOK_BYTES)
     except Lost as lost:
         if lost.signal == OVERTIME:
-            return f"damaged: the HDF5 library is not done with it after {seconds:.0f} s"
-        return f"damaged: the HDF5 library crashed on it (signal {lost.signal})"
-    if doubt and not problem:
-        log.warning("%s: %s", path, doubt)
-        DOUBTFUL[path] = doubt
-    return str(problem)
+            return f"damaged: the HDF5 library is not done with it after {seconds:.0f} s", ""
+        return f"damaged: the HDF5 library crashed on it (signal {lost.signal})", ""
+    return str(problem), str(doubt)
 
 
 def _address_space() -> int:

@@ -169,7 +169,7 @@ def test_config_file_belongs_to_the_sweep(tmp_path):
 @pytest.mark.parametrize(
     "args, message",
     [
-        ((), "name one of frontier, occlusion, design, noise first"),
+        ((), "name one of frontier, occlusion, design, noise, unique first"),
         (("cone",), "'cone'"),
         (("frontier", "--rules", "best"), "'best'"),
         (("frontier", "--deltas", "0.1,x"), "--deltas"),

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from rc_hpc.core.errors import Status, StructureError
+from rc_hpc.core.errors import Status, StructureError, UsageError
 from rc_hpc.structures.sources import iter_items
 
 
@@ -22,10 +22,10 @@ def folder(package, *parts):
     pytest.skip(f"{package} does not ship {'/'.join(parts)}")
 
 
-def outcomes(source):
+def outcomes(source, format=None):
     """Id to structure or status."""
     results = {}
-    for item in iter_items([str(source)]):
+    for item in iter_items([str(source)], format=format):
         try:
             structure = item.read(item, item.blob())
             assert len(structure.numbers) == len(structure.frac) > 0
@@ -71,13 +71,15 @@ def test_seekpath_poscars():
 
 @pytest.mark.parametrize("package", ["ase", "pymatgen"])
 def test_whole_package_as_a_folder(package):
-    """Hundreds of foreign files, sources and binaries among them: each has a row."""
+    """Hundreds of foreign files, binaries among them: counted, or, read as asked, each a row."""
     base = folder(package, "io")
-    results = outcomes(base)
     visible = [
         path
         for path in base.rglob("*")
         if path.is_file() and not any(part.startswith(".") for part in path.relative_to(base).parts)
     ]
+    with pytest.raises(UsageError, match=f"{len(visible)} files that are no structures"):
+        outcomes(base)
+    results = outcomes(base, "cif")
     assert len(results) >= len(visible)
-    assert Status.read_error in results.values()
+    assert set(results.values()) <= set(Status) and Status.read_error in results.values()
