@@ -12,7 +12,7 @@ from rc_hpc.answers.arms import Prediction, PredictionFile
 from rc_hpc.answers.predictions import to_json
 from rc_hpc.answers.votes import winner
 from rc_hpc.benchmark.baseline_options import BaselineOptions
-from rc_hpc.benchmark.determined_file import read_determined
+from rc_hpc.benchmark.determined_file import determined_of
 from rc_hpc.benchmark.letters import FOUR_LETTERS
 from rc_hpc.benchmark.package import Package, read_package
 from rc_hpc.benchmark.questions.rules import RULES, hits, prior_named, seen
@@ -121,16 +121,22 @@ def _with(question: Question, letter: str) -> Question:
 
 
 def oracle_readers(path: Path, package: Package) -> dict[str, Named]:
-    """Readers of the pictures who leave open what these do not tell; one for every sight."""
-    file = read_determined(path)
+    """Readers of the pictures who leave open what these do not tell; one for every sight.
+
+    Raises
+    ------
+    RcError
+        No such file, or it is of another package.
+    """
+    file, rows = determined_of(path, package)
     known, remain = file.asked("known"), file.asked("remain")
     found: dict[str, Named] = {}
     for number, sight in enumerate(file.sights):
         told: dict[str, Sequence[bool]] = {}
-        for row, id_ in enumerate(file.ids):
-            if known[row, number] and str(id_) in package.by_id:
+        for question, row in zip(package.questions, rows.tolist(), strict=True):
+            if row >= 0 and known[row, number]:
                 left = [bool(remain[row, number] >> place & 1) for place in range(len(LETTERS))]
-                told[str(id_)] = left if any(left) else [True] * len(LETTERS)
+                told[question.id] = left if any(left) else [True] * len(LETTERS)
         found[f"oracle {sight}"] = told
     return found
 

@@ -15,7 +15,7 @@ EXAMPLES = """\
   python -m rc_hpc.benchmark score baselines m.h5 --benchmark bench --determined determined.h5
 
   A reader who leaves several options open votes for each of them: a tie, which is a miss in the
-  accuracy and worth one over their number in the column expected."""
+  accuracy, and worth one over their number wherever scores are compared."""
 
 
 @dataclass(frozen=True)

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
+from rc_hpc.benchmark.package import Package
 from rc_hpc.core.errors import RcError, Status
 from rc_hpc.store.reader import open_ours, read_table
 
@@ -31,6 +32,8 @@ class Determined:
     status : (n,) int
         Codes of `rc_hpc.core.errors.Status`; only ok rows were read.
     message : (n,) str
+    sha256 : (n,) str
+        Of what each question was, see `rc_hpc.benchmark.records.Question.sha256`.
     questions
         `QUESTIONS` by name, (n,); options (n, 4).
     floors
@@ -45,6 +48,7 @@ class Determined:
     ids: np.ndarray
     status: np.ndarray
     message: np.ndarray
+    sha256: np.ndarray
     questions: dict[str, np.ndarray]
     floors: dict[str, np.ndarray]
     sights: tuple[str, ...]
@@ -84,7 +88,7 @@ def read_determined(path: str | Path) -> Determined:
         floors = sorted(h5["floors"])
     static = read_table(path, ("reading/sight", "reading/n_views"))
     groups = {
-        "structures": ("id", "status", "message"),
+        "structures": ("id", "status", "message", "sha256"),
         "questions": QUESTIONS,
         "floors": floors,
         "determined": READINGS,
@@ -99,9 +103,34 @@ def read_determined(path: str | Path) -> Determined:
         about["id"],
         about["status"],
         about["message"],
+        about["sha256"],
         by_group["questions"],
         by_group["floors"],
         tuple(map(str, static["reading/sight"])),
         static["reading/n_views"],
         by_group["determined"] | {"known": known},
     )
+
+
+def determined_of(path: str | Path, package: Package) -> tuple[Determined, np.ndarray]:
+    """Such a file, and the row of each question of a package, (n,); -1 where it has none.
+
+    Raises
+    ------
+    RcError
+        No such file, or it is of another package, or of another version of this one.
+    """
+    found = read_determined(path)
+    place = {str(id_): row for row, id_ in enumerate(found.ids)}
+    rows = np.array([place.get(question.id, -1) for question in package.questions])
+    cure = "compute it of this package (python -m rc_hpc.benchmark determine)"
+    if (rows < 0).all():
+        raise RcError(
+            f"{path}: tells of none of the {len(rows)} questions of {package.root}: {cure}"
+        )
+    for question, row in zip(package.questions, rows.tolist(), strict=True):
+        if row >= 0 and str(found.sha256[row]) != question.sha256:
+            raise RcError(
+                f"{path}: {question.id} is another question there than in {package.root}: {cure}"
+            )
+    return found, rows

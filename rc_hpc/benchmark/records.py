@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -225,6 +227,12 @@ class Question:
         """Whether the first view shows the wrong order of the two distances; None but in Q3."""
         trap = self.meta.get("depth_trap")
         return None if trap is None or self.qtype != "Q3" else bool(trap)
+
+    @property
+    def sha256(self) -> str:
+        """Of everything that the row says."""
+        told = json.dumps(self.__dict__, sort_keys=True, ensure_ascii=True)
+        return hashlib.sha256(told.encode()).hexdigest()
 
     @property
     def groups(self) -> tuple[tuple[str, ...], ...]:

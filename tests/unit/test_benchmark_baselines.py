@@ -174,6 +174,7 @@ def determined(made, remain, known=None):
         np.array([one.id for one in made], object),
         np.zeros(n, int),
         np.array([""] * n, object),
+        np.array([one.sha256 for one in made], object),
         {
             "answer": np.array([one.answer for one in made], object),
             "n_shown": np.array([1 if one.qtype == "Q6" else 3 for one in made]),
@@ -195,8 +196,7 @@ def test_oracle_readers_equal_what_is_determined(tmp_path, monkeypatch):
         luck.random(len(made)) < 0.9
     )
     told = determined(made, remain.tolist())
-    for module in ("rc_hpc.assembly.baselines", "rc_hpc.benchmark.scoring.ceilings"):
-        monkeypatch.setattr(f"{module}.read_determined", lambda path: told)
+    monkeypatch.setattr("rc_hpc.benchmark.determined_file.read_determined", lambda path: told)
     paths = []
     for name, named in oracle_readers(tmp_path / "d.h5", package).items():
         paths.append(tmp_path / f"{name}.json")
@@ -216,10 +216,16 @@ def test_oracle_readers_equal_what_is_determined(tmp_path, monkeypatch):
                 & (rungs["stratum"] == stratum)
             ].iloc[0]
             assert row["accuracy"] == rung["determined"]
-            assert row["expected"] == pytest.approx(rung["expected"], abs=1e-12)
+            assert row["expected"] == rung["expected"] == rung["image"]
+            assert rung["lost_both"] == rung["both_lowboot95"] == rung["both_highboot95"] == 0
     split = frames.undetermined(found)
-    yes = split[(split["determined"] == "yes") & (split["stratum"] == frames.ALL)]
-    assert (yes["accuracy"] == 1).all()
+    yes, no = (
+        split[(split["determined"] == told) & (split["stratum"] == frames.ALL)]
+        for told in ("yes", "no")
+    )
+    assert (yes["score"] == 1).all()
+    # one sight is as the other here: every reader is an honest one under both
+    assert len(no) and (no["score"] == no["honest_reader"]).all()
 
 
 def test_what_is_not_known_is_missing_and_no_guess(tmp_path, monkeypatch):
@@ -227,19 +233,22 @@ def test_what_is_not_known_is_missing_and_no_guess(tmp_path, monkeypatch):
     package = read_package(write_package(tmp_path / "p", made))
     known = np.array([one.qtype not in ("Q1a", "Q6") for one in made])
     told = determined(made, [[True] * 4] * len(made), known)
-    for module in ("rc_hpc.assembly.baselines", "rc_hpc.benchmark.scoring.ceilings"):
-        monkeypatch.setattr(f"{module}.read_determined", lambda path: told)
+    monkeypatch.setattr("rc_hpc.benchmark.determined_file.read_determined", lambda path: told)
     named = oracle_readers(tmp_path / "d.h5", package)["oracle centres"]
     assert len(named) == 12
     (ceiling, _) = read_ceilings(tmp_path / "d.h5", package)
     assert ceiling.known.tolist() == known.tolist()
     other = read_package(write_package(tmp_path / "q", [question("Q4", 99)]))
-    with pytest.raises(RcError, match="tells of none of the 1 questions"):
-        read_ceilings(tmp_path / "d.h5", other)
+    readers = read_ceilings, oracle_readers
+    for read in readers:
+        with pytest.raises(RcError, match="tells of none of the 1 questions"):
+            read(tmp_path / "d.h5", other)
     turned = [dataclasses.replace(made[0], answer="D", answer_text=made[0].options["D"]), *made[1:]]
-    other = read_package(write_package(tmp_path / "r", turned))
-    with pytest.raises(RcError, match="q1a-0000 is A there and D"):
-        read_ceilings(tmp_path / "d.h5", other)
+    for name, strange in (("r", turned), ("s", [question("Q1a", 0, scene="x"), *made[1:]])):
+        other = read_package(write_package(tmp_path / name, strange))
+        for read in readers:
+            with pytest.raises(RcError, match="q1a-0000 is another question there than in"):
+                read(tmp_path / "d.h5", other)
 
 
 def test_the_command(tmp_path, capsys):

@@ -12,11 +12,14 @@ from package_cases import ASKED, LOST, question, questions, write_answers, write
 from rc_hpc.benchmark.scoring import frames
 from rc_hpc.benchmark.scoring.ceilings import Ceiling
 from rc_hpc.benchmark.scoring.evidence import Evidence
+from rc_hpc.benchmark.scoring.figures import draw_scores, models
 from rc_hpc.benchmark.scoring.options import SEED, TABLES, ScoreOptions
 from rc_hpc.benchmark.scoring.run import run
 from rc_hpc.benchmark.scoring.tables import MAKERS, make_tables
 from rc_hpc.core.door import Talk
 from rc_hpc.core.errors import RcError, UsageError
+from rc_hpc.report.plot import Given, NothingToDraw
+from rc_hpc.report.style import styled
 from rc_hpc.stats.clusters import cluster_sums, percentiles, ratio_draws
 
 DRAWS = 400
@@ -225,7 +228,7 @@ def slow_difference(found, one, other, chosen):
         total = n = 0
         for cluster, repeats in zip(clusters, times, strict=True):
             for row in np.flatnonzero(chosen & (found.clusters == cluster)):
-                total += repeats * (int(one.right[row]) - int(other.right[row]))
+                total += repeats * (one.expected[row] - other.expected[row])
                 n += repeats
         draws.append(total / n)
     return np.percentile(draws, [2.5, 97.5])
@@ -342,8 +345,8 @@ def test_undetermined_questions_apart(tmp_path, package, made):
     settled = np.array([one.answer == "A" for one in made])
     found.ceilings = [ceiling_of(found, settled, np.where(settled, 1, 1 / 3))]
     frame = frames.undetermined(found)
-    assert cell(frame, "accuracy", stratum=frames.ALL, determined="yes") == 1
-    assert cell(frame, "accuracy", stratum=frames.ALL, determined="no") == 0
+    assert cell(frame, "score", stratum=frames.ALL, determined="yes") == 1
+    assert cell(frame, "score", stratum=frames.ALL, determined="no") == 0
     assert cell(frame, "honest_reader", stratum=frames.ALL, determined="no") == pytest.approx(1 / 3)
     assert cell(frame, "n", stratum=frames.ALL, determined="no") == 24
 
@@ -548,3 +551,34 @@ def test_figures_are_drawn(tmp_path, package, made):
         "models-alone.png",
         "models-alone.csv",
     }
+
+
+def test_figures_show_every_reader_once(tmp_path, package, made):
+    """An open reader at its expected score, arms without pictures named, pages where needed."""
+    files = [
+        write_answers(tmp_path / f"{k}.json", f"m{k}", arm, made, lambda *_: "A")
+        for k, arm in enumerate(("image", "no-image", "text") * 3)
+    ]
+
+    def open_reader(one, number):
+        return "ABCD"[number]
+
+    files.append(write_answers(tmp_path / "o.json", "open", "no-image", made, open_reader, k=4))
+    found = evidence(package, *files)
+    (table,), _ = make_tables(found, ("accuracy",))
+    shown = {}
+    for page in range(3):
+        with styled():
+            try:
+                figure = models(Given(table.frame), page)
+            except NothingToDraw:
+                assert page == 2
+                continue
+        for container in figure.axes[0].containers:
+            assert container.get_label() not in shown
+            shown[container.get_label()] = container[0].get_xdata()
+    named = {f"m{k}{told}" for k, told in enumerate(("", ", no-image", ", text") * 3)}
+    assert set(shown) == named | {"open, no-image"}
+    assert (shown["open, no-image"] == 0.25).all()
+    written, left_out = draw_scores(found, [table], tmp_path / "f")
+    assert set(written) == {"models-alone", "models-alone-2"} and not left_out

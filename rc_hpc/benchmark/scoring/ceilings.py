@@ -7,9 +7,8 @@ from pathlib import Path
 
 import numpy as np
 
-from rc_hpc.benchmark.determined_file import read_determined
+from rc_hpc.benchmark.determined_file import determined_of
 from rc_hpc.benchmark.package import Package
-from rc_hpc.core.errors import RcError
 
 
 @dataclass(frozen=True)
@@ -40,24 +39,10 @@ def read_ceilings(path: Path, package: Package) -> list[Ceiling]:
     Raises
     ------
     RcError
-        No such file, or it tells nothing of this package.
+        No such file, or it is of another package.
     """
-    found = read_determined(path)
-    place = {str(id_): row for row, id_ in enumerate(found.ids)}
-    rows = np.array([place.get(question.id, -1) for question in package.questions])
+    found, rows = determined_of(path, package)
     there = rows >= 0
-    if not there.any():
-        raise RcError(
-            f"{path}: tells of none of the {len(rows)} questions of {package.root}: compute it of "
-            "this package (python -m rc_hpc.benchmark determine)"
-        )
-    answers = found.questions["answer"][rows]
-    for question, answer in zip(package.questions, np.where(there, answers, ""), strict=True):
-        if answer and answer != question.answer:
-            raise RcError(
-                f"{path}: the answer to {question.id} is {answer} there and {question.answer} in "
-                f"{package.root}: compute it of this version of the package"
-            )
     columns = {name: found.asked(name)[rows] for name in ("known", "determined", "score")}
     return [
         Ceiling(

@@ -37,7 +37,8 @@ class Answers:
     right : (n,) bool
         The letter with the most votes is the right one; a tie is a miss.
     expected : (n,) float64
-        The same with a tie worth one over the number of tied letters.
+        The same with a tie worth one over the number of tied letters: what a reader scores who
+        leaves so many options open. This is what is compared, among arms, models and ceilings.
     """
 
     file: PredictionFile

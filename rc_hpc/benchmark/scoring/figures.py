@@ -1,9 +1,12 @@
-"""Figures of the scores: models against what the pictures determine, and the ladder by stratum."""
+"""Figures of the scores: models against what the pictures determine, and the ladder by stratum.
+
+All show expected scores. What is too much for one figure goes on in the next."""
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -24,37 +27,38 @@ if TYPE_CHECKING:
 
 #: Height of a row, in.
 ROW_IN = 0.3
-#: Models in one figure: more could not be told apart.
+#: Series, and panels, in one figure: more could not be told apart.
 MOST = 7
 
 
-def models(given: Given) -> Figure:
-    """Accuracy with pictures by stratum, against what the pictures determine."""
-    frame = given.frame[(given.frame["arm"] == ARMS[0]) & (given.frame["unscored"] == "")]
-    frame = frame[frame["stratum"] != MEAN]
-    names = _first(frame["model"])
-    if not names:
-        raise NothingToDraw("has no scored answers with pictures")
+def models(given: Given, page: int = 0) -> Figure:
+    """Expected score by stratum of every model and arm, against what the pictures determine."""
+    frame = given.frame[given.frame["stratum"] != MEAN]
     strata = list(dict.fromkeys(frame["stratum"]))
+    everyone = _series(frame)
+    names = everyone[_of_page(page)]
+    if not names:
+        raise NothingToDraw("has no scored answers")
+    short = dict(zip(everyone, style.short_names([model for model, _ in everyone]), strict=True))
     height = 0.9 + (ROW_IN + 0.05 * len(names)) * len(strata)
     figure, ((ax,),) = style.figure(style.COLUMN_IN, height)
     style.categories(ax, [_worded(name) for name in strata])
     _ceiling(ax, given.others.get("ceilings"), strata)
-    for number, model in enumerate(names):
-        rows = frame[frame["model"] == model].set_index("stratum").reindex(strata)
+    for number, (model, arm) in enumerate(names):
+        own = frame[(frame["model"] == model) & (frame["arm"] == arm)]
+        rows = own.set_index("stratum").reindex(strata)
         places = np.arange(len(strata)) + style.dodge(number, len(names), 0.6)
-        errors = style.interval(rows["accuracy"], rows["lowboot95"], rows["highboot95"])
-        label = style.short_names(names)[number]
+        limits = (rows[f"expected_{which}boot95"] for which in ("low", "high"))
         ax.errorbar(
-            rows["accuracy"],
+            rows["expected"],
             places,
-            xerr=errors,
-            label=label,
+            xerr=style.interval(rows["expected"], *limits),
+            label=short[model, arm] + f", {arm}" * (arm != ARMS[0]),
             elinewidth=0.7,
             **style.points(number),
         )
     _chance(ax)
-    ax.set_xlabel("share of questions right, pictures shown")
+    ax.set_xlabel("expected score; of the arm image where no other is named")
     style.below(figure, 2, ax)
     return figure
 
@@ -99,11 +103,11 @@ def _chance(ax: Axes) -> None:
     ax.set_xlim(0, 1.03)
 
 
-def ladder(given: Given) -> Figure:
+def ladder(given: Given, page: int = 0) -> Figure:
     """Determined, text and image by stratum, a panel a model."""
     frame = given.frame[given.frame["unscored"] == ""]
     frame = frame[(frame["stratum"] != MEAN)]
-    names = _first(frame["model"])
+    names = list(dict.fromkeys(frame["model"]))[_of_page(page)]
     if not names:
         raise NothingToDraw("has no scored answers with pictures")
     reading = _headline(frame)
@@ -126,7 +130,7 @@ def ladder(given: Given) -> Figure:
         _rungs(ax, rows, strata, reading)
         ax.set_title(short, loc="left")
     for ax in axes[-1]:
-        ax.set_xlabel("share of questions")
+        ax.set_xlabel("expected score")
     style.below(figure, 3, axes.flat[0])
     return figure
 
@@ -148,26 +152,33 @@ def _rungs(ax: Axes, rows: pd.DataFrame, strata: Sequence[str], reading: str) ->
     _chance(ax)
 
 
-def _first(models: Iterable[str]) -> list[str]:
-    """The first models, as many as can be told apart."""
-    return list(dict.fromkeys(models))[:MOST]
+def _series(frame: pd.DataFrame) -> list[tuple[str, str]]:
+    """Models and arms that have a score."""
+    scored = frame[frame["unscored"] == ""]
+    return list(dict.fromkeys(zip(scored["model"], scored["arm"], strict=True)))
+
+
+def _of_page(page: int) -> slice:
+    """As many as can be told apart."""
+    return slice(page * MOST, (page + 1) * MOST)
 
 
 def _worded(stratum: str) -> str:
     return stratum.replace("_", " ")
 
 
-PLOTS = (
-    Plot("models", "accuracy", models, ("ceilings",)),
-    Plot("models-alone", "accuracy", models),
-    Plot("benchmark-ladder", "ladder", ladder),
-)
+def _pages(
+    name: str, table: str, drawn: Callable[..., Figure], count: int, *also: str
+) -> Iterator[Plot]:
+    """As many figures as so many series need."""
+    for page in range(max(1, -(-count // MOST))):
+        called = f"{name}-{page + 1}" if page else name
+        yield Plot(called, table, partial(drawn, page=page), also)
 
 
 def draw_scores(evidence: Evidence, tables: Iterable[Table], folder: Path) -> Drawn:
     """Draw what there is of the figures among these tables."""
     tables = list(tables)
-    names = {table.name for table in tables}
     options = evidence.options
     origin = Origin(
         ", ".join(path.name for path in options.answers),
@@ -176,7 +187,13 @@ def draw_scores(evidence: Evidence, tables: Iterable[Table], folder: Path) -> Dr
         ).hexdigest(),
         {"set": evidence.package.set_name, "package": evidence.package.sha256},
     )
-    plots = [plot for plot in PLOTS if names.issuperset(plot.tables)]
-    if "ceilings" in names:  # the same figure with what is determined
-        plots = [plot for plot in plots if plot.name != "models-alone"]
+    found = {table.name: table.frame for table in tables}
+    plots: list[Plot] = []
+    if "accuracy" in found:
+        also = [name for name in ("ceilings",) if name in found]
+        count = len(_series(found["accuracy"]))
+        plots += _pages("models" if also else "models-alone", "accuracy", models, count, *also)
+    if "ladder" in found:
+        scored = found["ladder"][found["ladder"]["unscored"] == ""]
+        plots += _pages("benchmark-ladder", "ladder", ladder, scored["model"].nunique())
     return draw(plots, tables, origin, lambda name: (), folder)

@@ -1,6 +1,8 @@
 """Scores as frames: accuracies, paired differences, the ladder, splits.
 
-Intervals are percentiles of a bootstrap over base structures. Where answers are missing there is
+What is compared is the expected score: of tied letters each is worth one over their number, so that
+whoever leaves k options open scores 1/k, as what pictures determine is scored too. Intervals are
+percentiles of a bootstrap over base structures. Where answers are missing there is
 no number, unless partial scores are asked for: then missing ones are left out.
 """
 
@@ -145,6 +147,7 @@ def accuracy(evidence: Evidence) -> pd.DataFrame:
                 "accuracy": means[0] if scored else np.nan,
                 **_limits(drawn[:, 0] if scored else drawn[:0, 0]),
                 "expected": means[1] if scored else np.nan,
+                **_limits(drawn[:, 1] if scored else drawn[:0, 0], "expected_"),
                 "missing": int((within & one.missing).sum()),
                 "unscored": evidence.why_unscored(one),
             }
@@ -158,7 +161,7 @@ def models(evidence: Evidence) -> pd.DataFrame:
     for one in evidence.answers:
         row: dict[str, Any] = {"model": one.model, "arm": one.arm, "n": int(one.known.sum())}
         for name, within in strata_of(evidence):
-            _, means, _ = _quick(evidence, name, within & one.known, one.right)
+            _, means, _ = _quick(evidence, name, within & one.known, one.expected)
             row[name] = means[0] if evidence.scored(one) else np.nan
         rows.append(row | {"unscored": evidence.why_unscored(one)})
     return _frame(rows)
@@ -211,7 +214,7 @@ def _paired(evidence: Evidence, first: Answers, second: Answers, told: dict) -> 
             continue
         chosen = within & first.known & second.known
         scored = evidence.scored(first, second)
-        sample, means, drawn = estimates(evidence, name, chosen, first.right, second.right)
+        sample, means, drawn = estimates(evidence, name, chosen, first.expected, second.expected)
         if not scored:
             means, drawn = np.full(2, np.nan), drawn[:0]
         yield told | {
@@ -278,8 +281,8 @@ def _rungs(evidence: Evidence, ceiling, model: str, arms: dict[str, Answers]) ->
             chosen, used = asked & text.known, [image, text]
         if not chosen.any():
             continue
-        reading = text.right if text is not None and with_text else np.zeros(len(chosen))
-        columns = (ceiling.determined, ceiling.expected, reading, image.right)
+        reading = text.expected if text is not None and with_text else np.zeros(len(chosen))
+        columns = (ceiling.determined, ceiling.expected, reading, image.expected)
         sample, means, drawn = estimates(evidence, name, chosen, *columns)
         scored = evidence.scored(*used)
         if not scored:
@@ -306,7 +309,7 @@ def _rungs(evidence: Evidence, ceiling, model: str, arms: dict[str, Answers]) ->
 
 
 def undetermined(evidence: Evidence) -> pd.DataFrame:
-    """Accuracy on questions that their pictures determine, and on those that they do not."""
+    """Scores on questions that their pictures determine, and on those that they do not."""
     rows = []
     for ceiling in _ceilings(evidence):
         for one in evidence.answers:
@@ -318,7 +321,7 @@ def undetermined(evidence: Evidence) -> pd.DataFrame:
                     chosen = among & one.known
                     if not chosen.any():
                         continue
-                    columns = (one.right, ceiling.expected)
+                    columns = (one.expected, ceiling.expected)
                     sample, means, drawn = estimates(evidence, name, chosen, *columns)
                     scored = evidence.scored(one)
                     rows.append(
@@ -330,7 +333,7 @@ def undetermined(evidence: Evidence) -> pd.DataFrame:
                             "determined": "yes" if settled else "no",
                             "n": sample.n,
                             "base_structures": sample.n_clusters,
-                            "accuracy": means[0] if scored else np.nan,
+                            "score": means[0] if scored else np.nan,
                             **_limits(drawn[:, 0] if scored else drawn[:0, 0]),
                             "honest_reader": means[1],
                             "unscored": evidence.why_unscored(one),
@@ -346,7 +349,7 @@ def traps(evidence: Evidence) -> pd.DataFrame:
         trap, plain = (one.known & (evidence.traps == code) for code in (1, 0))
         if not trap.any() or not plain.any():
             continue
-        right = one.right.astype(float)
+        right = one.expected
         both = Sample(evidence, trap | plain, right * trap, right * plain, trap, plain)
         sums = cluster_sums(both.values, both.places, both.n_clusters)
         drawn = both._drawn(sums[:, :2], sums[:, 2:])

@@ -12,12 +12,14 @@ from rc_hpc.report.tables import DIGITS, Table
 if TYPE_CHECKING:
     import pandas as pd
 
-_PAIRED = "the same questions and the same draws on both sides"
+_TIES = "of tied letters each is worth one over their number"
+_PAIRED = f"the same questions and the same draws on both sides; {_TIES}"
 _LADDER = (
     "Determined is the share of questions whose pictures leave one option, expected what a reader "
     "scores who draws evenly among those left; lost in reasoning is expected minus text, in "
-    "looking text minus image, both where no text can ask. A text shows atoms that pictures hide, "
-    "so a loss may be negative"
+    "looking text minus image, both where no text can ask; of tied letters each is worth one over "
+    "their number, so that a reader who leaves open what pictures leave open loses nothing. A text "
+    "shows atoms that pictures hide, so a loss may be negative"
 )
 #: Caption, and what makes the frame.
 MAKERS: dict[str, tuple[str, Callable[[Evidence], pd.DataFrame]]] = {
@@ -27,11 +29,10 @@ MAKERS: dict[str, tuple[str, Callable[[Evidence], pd.DataFrame]]] = {
         frames.files,
     ),
     "accuracy": (
-        "Accuracy by stratum; a tie of votes is a miss, and worth one over the tied letters in "
-        "expected",
+        f"Accuracy by stratum, where a tie of votes is a miss; in expected, {_TIES}",
         frames.accuracy,
     ),
-    "models": ("Accuracy, models side by side", frames.models),
+    "models": (f"Expected score, models side by side; {_TIES}", frames.models),
     "differences": (f"Differences of arms, {_PAIRED}", frames.differences),
     "contrasts": (f"Differences of models, {_PAIRED}", frames.contrasts),
     "ceilings": (
@@ -41,12 +42,12 @@ MAKERS: dict[str, tuple[str, Callable[[Evidence], pd.DataFrame]]] = {
     ),
     "ladder": (_LADDER, frames.ladder),
     "undetermined": (
-        "Accuracy by whether the pictures determine the answer; an honest reader draws evenly "
-        "among the options left",
+        "Expected score by whether the pictures determine the answer; an honest reader draws "
+        f"evenly among the options left; {_TIES}",
         frames.undetermined,
     ),
     "traps": (
-        "Q3 by whether the first picture shows the two distances in the wrong order",
+        f"Q3 by whether the first picture shows the two distances in the wrong order; {_TIES}",
         frames.traps,
     ),
 }

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import json
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
@@ -89,7 +88,7 @@ def _columns(items: Sequence[Asked], where: str, file: Path | None) -> Batch:
         "structures/id": texts(question.id for question in questions),
         "structures/duplicate": np.zeros(len(items), np.int32),
         "structures/source": texts(where for _ in items),
-        "structures/sha256": texts(map(_digest, questions)),
+        "structures/sha256": texts(question.sha256 for question in questions),
         "structures/status": np.array(
             [Status.read_error if lack and file else Status.ok for lack in lacking], np.uint8
         ),
@@ -114,11 +113,6 @@ def _columns(items: Sequence[Asked], where: str, file: Path | None) -> Batch:
         for name, score in own_floors(item).items():
             floors[name][k] = score
     return columns | {f"floors/{name}": values for name, values in floors.items()}
-
-
-def _digest(question: Question) -> str:
-    told = json.dumps(question.__dict__, sort_keys=True, ensure_ascii=True)
-    return hashlib.sha256(told.encode()).hexdigest()
 
 
 def _why(file: Path | None) -> str:
