@@ -26,6 +26,8 @@ configure() {
     mkdir -p "$box/state" "$box/spool" "$box/tmp"
     [ -s "$box/munge.key" ] || (umask 077; head -c 128 /dev/urandom > "$box/munge.key")
     # config_overrides: claim more than the machine has. linuxproc and task/none: no cgroups.
+    # FirstJobId: MPICH names its shared memory after job and step; a killed start leaves it behind, and a job of the
+    # same number in a later box would take it for its own ("Message truncated").
     # Timers short enough for tests; a job of partition "urgent" pushes one of "debug" back into the queue.
     cat > "$SLURM_CONF" <<C
 ClusterName=box
@@ -51,6 +53,8 @@ SlurmdParameters=config_overrides
 SelectType=select/cons_tres
 SelectTypeParameters=CR_Core
 MpiDefault=none
+FirstJobId=$((SRANDOM % 60000000 + 1))
+MaxJobId=67043328
 ReturnToService=2
 SchedulerParameters=batch_sched_delay=0,sched_min_interval=0,sched_interval=2,bf_interval=2
 KillWait=5
