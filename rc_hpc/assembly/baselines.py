@@ -23,7 +23,7 @@ from rc_hpc.benchmark.records import LETTERS, STRATA, Question
 from rc_hpc.benchmark.scene_file import read_scenes
 from rc_hpc.core.door import Talk, setup_logging
 from rc_hpc.core.errors import Exit, RcError
-from rc_hpc.core.files import disk_errors, write_whole
+from rc_hpc.core.files import disk_errors, name_a_folder, write_whole
 from rc_hpc.kinds.determined.source import SCENES, asked_of
 
 #: Letters that a reader leaves open, by question.
@@ -57,7 +57,8 @@ def run(options: BaselineOptions, talk: Talk) -> int:
     if options.determined is not None:
         oracles = oracle_readers(options.determined, package)
         readers |= {("image", name): told for name, told in oracles.items()}
-    with disk_errors(options.output):
+    name_a_folder(options.output)
+    with disk_errors(options.output, run=False):
         options.output.mkdir(parents=True, exist_ok=True)
     for (arm, name), told in readers.items():
         path = options.output / f"{name.replace(' ', '-')}.json"

@@ -12,22 +12,68 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from rc_hpc.core.errors import RcError
+from rc_hpc.core.errors import RcError, UsageError
 
 _HOST = socket.gethostname().replace(".", "-")
 #: Temporary files of other hosts are leftovers at this age, s: none is written for longer
 #: without a change.
 _STALE = 3600.0
 _FULL = (errno.ENOSPC, errno.EDQUOT)
+#: Bytes in which a file says what wrote it.
+_HEAD = 1 << 16
 
 
-def write_whole(path: Path, data: bytes, durable: bool = True) -> None:
+def name_a_file(path: Path, flag: str = "-o") -> None:
+    """Refuse a folder where a file is written.
+
+    Raises
+    ------
+    UsageError
+    """
+    if path.is_dir():
+        raise UsageError(f"{flag} {path} is a folder: name a file in it")
+    if path.parent != path:
+        name_a_folder(path.parent, flag)
+
+
+def name_a_folder(path: Path, flag: str = "-o") -> None:
+    """Refuse a file where a folder is written into, or lies on the way to it.
+
+    Raises
+    ------
+    UsageError
+    """
+    for one in (path, *path.parents):
+        if one.exists() or one.is_symlink():
+            if not one.is_dir():
+                raise UsageError(f"{flag} {path}: {one} is a file: name a folder")
+            return
+
+
+def spare_others(path: Path, mark: bytes, flag: str = "-o") -> None:
+    """Refuse to write over a file that does not say at its head that it is one of these.
+
+    Raises
+    ------
+    UsageError
+    """
+    if path.is_file() and path.stat().st_size:
+        with open(path, "rb") as file:
+            if mark in file.read(_HEAD):
+                return
+        raise UsageError(
+            f"{path} is there and was not written by this command: it is left as it is; choose "
+            f"another {flag}, or move it away"
+        )
+
+
+def write_whole(path: Path, data: bytes, durable: bool = True, run: bool = True) -> None:
     """Write a small file so that it exists whole or not at all.
 
     Without `durable` that holds for a kill but not for a power loss: for many files that can
     be made again, since waiting for the disk may take longer than making them.
     """
-    with appear(path, durable) as temporary, open(temporary, "xb") as file:
+    with appear(path, durable, run) as temporary, open(temporary, "xb") as file:
         file.write(data)
         if durable:
             file.flush()
@@ -35,10 +81,13 @@ def write_whole(path: Path, data: bytes, durable: bool = True) -> None:
 
 
 @contextmanager
-def appear(path: Path, durable: bool = True) -> Iterator[Path]:
-    """Path of a temporary file that takes the name `path` when the block ends well."""
+def appear(path: Path, durable: bool = True, run: bool = True) -> Iterator[Path]:
+    """Path of a temporary file that takes the name `path` when the block ends well.
+
+    See `write_whole` and `disk_errors`.
+    """
     temporary = path.with_name(f".{path.name}.{_HOST}.{os.getpid()}.tmp")
-    with disk_errors(path):
+    with disk_errors(path, run):
         temporary.unlink(missing_ok=True)  # of a dead process of this number, or a planted link
         try:
             yield temporary
@@ -86,8 +135,14 @@ def read_regular(path: Path, limit: int) -> bytes:
 
 
 @contextmanager
-def disk_errors(path: Path) -> Iterator[None]:
-    """Turn an OSError of the block into an RcError that names `path` and the cure."""
+def disk_errors(path: Path, run: bool = True) -> Iterator[None]:
+    """Turn an OSError of the block into an RcError that names `path` and the cure.
+
+    Parameters
+    ----------
+    run
+        Whether it is a run's, which has finished parts.
+    """
     try:
         yield
     except OSError as error:
@@ -96,10 +151,8 @@ def disk_errors(path: Path) -> Iterator[None]:
         else:
             cure = "check that the folder exists and is writable"
         why = os.strerror(error.errno) if error.errno else error
-        raise RcError(
-            f"{path}: cannot be written ({why}): {cure}; "
-            "finished parts are kept, go on with --resume"
-        ) from error
+        kept = "; finished parts are kept, go on with --resume" if run else ""
+        raise RcError(f"{path}: cannot be written ({why}): {cure}{kept}") from error
 
 
 def sync_folder(folder: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import re
 import tomllib
@@ -9,6 +10,9 @@ from typing import Any
 
 # HDF5 text ends at a NUL; lone surrogates (undecodable file names) have no UTF-8.
 NOT_STORABLE = re.compile("[\x00\ud800-\udfff]")
+#: Bytes that a name made of an id has at most: block names of CIF end at 75, and a file's name
+#: takes an ending besides.
+LONGEST_STEM = 75
 
 
 def storable(text: str) -> str:
@@ -42,5 +46,13 @@ def plain(text: str) -> str:
 
 
 def file_stem(id_: str) -> str:
-    """Name of a structure's file, without its ending: in its folder, and never hidden."""
-    return plain(id_).lstrip(".") or "_"
+    """Name of a structure's file, without its ending: in its folder, not hidden, not too long.
+
+    An id that is no such name itself ends in a digest of its own, so that no two ids share one.
+    """
+    stem = plain(id_).lstrip(".") or "_"
+    if stem == id_ and len(stem.encode()) <= LONGEST_STEM:
+        return stem
+    digest = hashlib.sha256(id_.encode("utf-8", "surrogatepass")).hexdigest()[:8]
+    kept = stem.encode("utf-8", "replace")[: LONGEST_STEM - 1 - len(digest)]
+    return f"{kept.decode(errors='ignore')}-{digest}"

@@ -17,7 +17,7 @@ from rc_hpc.core.errors import Exit, Status, UsageError
 from rc_hpc.core.kind import Kind
 from rc_hpc.core.options import Options
 from rc_hpc.engine.listing import Listing
-from rc_hpc.engine.options import HDF5, RunOptions, check_names, sources
+from rc_hpc.engine.options import RunOptions, check_names, sources
 from rc_hpc.engine.packing import run_packing
 from rc_hpc.engine.results import summary
 from rc_hpc.engine.rows import PackedRows, run_rows
@@ -85,10 +85,9 @@ class _Command:
 
     def pack(self) -> int:
         """Pack the source."""
-        if any(Path(one).suffix in HDF5 for one in self.source.source):
-            raise UsageError(
-                f"{self.source.source[0]} is packed already: give it to python -m rc_hpc.census"
-            )
+        if packed := self.source.packed_file:
+            on_root(self.comm, lambda: PackedReader(packed).close())
+            raise UsageError(f"{packed} is packed already: give it to python -m rc_hpc.census")
         listing = Listing.of(self.source, self.how.output)
         if self.how.dry_run:
             return self._dry_run(lambda: {"structures": listing.count()})

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import io
+import json
 from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rc_hpc.core.errors import Exit, RcError, UsageError
-from rc_hpc.core.files import appear
+from rc_hpc.core.files import appear, name_a_file, name_a_folder
 from rc_hpc.core.ids import read_ids
-from rc_hpc.core.text import file_stem, plain
+from rc_hpc.core.text import file_stem
 from rc_hpc.engine.report_options import ExportOptions
 from rc_hpc.engine.results import kind_of
-from rc_hpc.kinds.common.atoms import packed_of, spare_inputs
+from rc_hpc.kinds.common.atoms import packed_of, spare_inputs, spare_results
 from rc_hpc.kinds.common.exported import Exported
 from rc_hpc.kinds.registry import KINDS
 
@@ -36,9 +37,11 @@ def export(options: ExportOptions, quiet: bool) -> int:
         able = ", ".join(one.name for one in KINDS.values() if one.export)
         raise UsageError(f"{options.file} is a {kind.name} file; only {able} files hold structures")
     output = options.output or Path(_DEFAULT[options.format].format(options.what))
+    (name_a_folder if options.format == "poscar" else name_a_file)(output)
     if output.exists() and not options.overwrite:
         raise UsageError(f"{output} is there already: choose another -o, or --overwrite")
     spare_inputs(output, options.file, packed_of(options.file, options.packed))
+    spare_results(output)
     ids = _asked(options.ids)
     exported = kind.load("export")(options.file, options.packed, options.what, ids, options.subset)
     try:
@@ -74,14 +77,28 @@ def _atoms(one: Exported) -> Atoms:
     return atoms
 
 
+def _readable(text: str) -> str:
+    """A text that extxyz gives back as it is: one that it would not is JSON, as ASE reads it."""
+    from ase.io.extxyz import key_val_dict_to_str, key_val_str_to_dict
+
+    back = key_val_str_to_dict(key_val_dict_to_str({"text": text, "next": 1}))
+    same = len(back) == 2 and isinstance(back.get("text"), str) and back["text"] == text
+    if same and text.isprintable():
+        return text
+    return f"_JSON {json.dumps(text)}".replace("\\", "\\\\")
+
+
 def _extxyz(exported: Iterable[Exported], output: Path) -> int:
     """One file, a frame a structure, with all facts."""
     from ase.io import write
 
     written = 0
-    with appear(output) as path, open(path, "w", encoding="utf-8") as file:
+    with appear(output, run=False) as path, open(path, "w", encoding="utf-8") as file:
         for one in exported:
-            write(file, _atoms(one), format="extxyz")
+            atoms = _atoms(one)
+            for name, fact in atoms.info.items():
+                atoms.info[name] = _readable(fact) if isinstance(fact, str) else fact
+            write(file, atoms, format="extxyz")
             written += 1
     return written
 
@@ -91,11 +108,11 @@ def _cif(exported: Iterable[Exported], output: Path) -> int:
     from ase.io.cif import write_cif
 
     written = 0
-    with appear(output) as path, open(path, "wb") as file:
+    with appear(output, run=False) as path, open(path, "wb") as file:
         for one in exported:
             block = io.BytesIO()
             write_cif(block, _atoms(one), wrap=False)
-            name = plain(one.id).encode()
+            name = file_stem(one.id).encode()
             file.write(block.getvalue().replace(b"data_image0", b"data_" + name, 1))
             written += 1
     return written
@@ -105,15 +122,13 @@ def _poscar(exported: Iterable[Exported], output: Path) -> int:
     """A folder, a file a structure."""
     from ase.io.vasp import write_vasp
 
-    names: set[str] = set()
+    written = 0
     output.mkdir(parents=True, exist_ok=True)
     for one in exported:
-        name = stem = file_stem(one.id)
-        while name in names:  # ids may differ in what a name cannot hold
-            name = f"{stem}_{len(names)}"
-        names.add(name)
-        write_vasp(output / f"{name}.vasp", _atoms(one), sort=True, direct=True)
-    return len(names)
+        with appear(output / f"{file_stem(one.id)}.vasp", durable=False, run=False) as path:
+            write_vasp(path, _atoms(one), sort=True, direct=True)
+        written += 1
+    return written
 
 
 _WRITERS = {"extxyz": _extxyz, "cif": _cif, "poscar": _poscar}

@@ -113,7 +113,10 @@ class SourceOptions(Options):
             raise UsageError(f"{packed[0]} is packed: it must be the only source")
         for name in ("ids", "packed", "format", "species"):
             if getattr(self, name, None) not in (None, ()):
-                raise UsageError(f"--{name} belongs to packing, and {packed[0]} is packed already")
+                raise UsageError(
+                    f"--{name} is for what is packed first, and {packed[0]} is an HDF5 file, "
+                    "which is taken as it is"
+                )
         if not Path(packed[0]).is_file():
             raise UsageError(f"no file {packed[0]}")
         return Path(packed[0])

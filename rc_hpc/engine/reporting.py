@@ -8,14 +8,14 @@ from typing import Any
 
 import rc_hpc
 from rc_hpc.core.errors import Exit, UsageError
-from rc_hpc.core.files import disk_errors, write_whole
+from rc_hpc.core.files import disk_errors, name_a_file, spare_others, write_whole
 from rc_hpc.core.kind import Kind
 from rc_hpc.engine.published import conditions_of
 from rc_hpc.engine.report_options import PageOptions
 from rc_hpc.engine.results import kind_of, lists_in, tables_of
 from rc_hpc.kinds.common.atoms import packed_of, spare_inputs
 from rc_hpc.report import recorded
-from rc_hpc.report.page import Picture, Section, assemble
+from rc_hpc.report.page import GENERATOR, Picture, Section, assemble
 from rc_hpc.report.plot import NothingToDraw, Origin, drawn_svg
 from rc_hpc.report.tables import Table
 
@@ -31,17 +31,19 @@ def report(options: PageOptions, quiet: bool) -> int:
     UsageError
         A file is of a kind that has no tables, or the output is there already.
     """
+    name_a_file(options.output)
     if options.output.exists() and not options.overwrite:
         raise UsageError(f"{options.output} is there already: choose another -o, or --overwrite")
     shown = [path for path in options.files if kind_of(path).page]
     atoms = [packed_of(path, options.packed) for path in shown]
     spare_inputs(options.output, *options.files, *atoms)
+    spare_others(options.output, GENERATOR)
     sections = [_section(path, options.packed) for path in options.files]
     title = options.title or f"rc_hpc: {', '.join(path.name for path in options.files)}"
     page = assemble(title, sections).encode()
-    with disk_errors(options.output):
+    with disk_errors(options.output, run=False):
         options.output.parent.mkdir(parents=True, exist_ok=True)
-        write_whole(options.output, page)
+        write_whole(options.output, page, run=False)
     if not quiet:
         print(f"{options.output}: {len(page) / 1e6:.2f} MB; open it in a browser")
     return Exit.CLEAN

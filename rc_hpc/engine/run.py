@@ -73,7 +73,7 @@ class Work:
         UsageError
         """
         run = self.run
-        check_output(run.output, run.resume, run.overwrite, run.shard)
+        check_output(run.output, run.resume, run.overwrite, run.shard, self.kind.name)
         replace = bool(run.resume or run.overwrite or run.shard)
         self.beside.check(self.options, replace=replace)
 
@@ -174,7 +174,7 @@ def open_run(comm: Comm, work: Work, identity: dict) -> Opened:
 
     def prepare() -> tuple[Completed, set[str], set[str]] | None:
         nonlocal claim
-        check_output(run.output, run.resume, run.overwrite, run.shard)
+        check_output(run.output, run.resume, run.overwrite, run.shard, work.kind.name)
         merged = run.output.exists() and not begun(folder) and not run.overwrite
         if merged and _finished(work, identity):
             work.beside.still_there()

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from rc_hpc.core.errors import Exit, RcError, UsageError
+from rc_hpc.core.files import appear, name_a_folder, spare_others
 from rc_hpc.core.kind import Kind
 from rc_hpc.core.text import file_stem
 from rc_hpc.engine.report_options import ShowOptions
@@ -15,6 +16,8 @@ from rc_hpc.report import style
 
 #: Files of each picture, and the resolution of those made of pixels.
 ENDINGS, DPI = ("png", "svg"), 200
+#: By which a picture is known for one of ours, which may be replaced, and where it stands.
+MARK, _WHERE = "rc_hpc show", {"png": "Software", "svg": "Creator"}
 
 
 def show(options: ShowOptions, quiet: bool) -> int:
@@ -40,6 +43,10 @@ def show(options: ShowOptions, quiet: bool) -> int:
             f"name structures of {options.file} to show: "
             f"python -m rc_hpc.tables {options.file} --table failures lists those that fail"
         )
+    name_a_folder(options.output)
+    for id_ in options.ids:
+        for path in _paths(options.output, id_):
+            spare_others(path, MARK.encode())
     for number, id_ in enumerate(options.ids):
         if number and not quiet:
             print()
@@ -54,14 +61,21 @@ def _one(kind: Kind, options: ShowOptions, id_: str, quiet: bool) -> None:
         print("\n".join([words, *([", ".join(map(str, written))] if written else [])]))
 
 
+def _paths(folder: Path, id_: str) -> list[Path]:
+    return [folder / f"{file_stem(id_)}.{end}" for end in ENDINGS]
+
+
 def _write(figure: Any, folder: Path, id_: str) -> list[Path]:
     """The figure as files named after the structure."""
-    paths = [folder / f"{file_stem(id_)}.{end}" for end in ENDINGS]
+    paths = _paths(folder, id_)
     try:
         folder.mkdir(parents=True, exist_ok=True)
         with style.styled():
-            for path in paths:
-                figure.savefig(path, dpi=DPI)
+            for path, end in zip(paths, ENDINGS, strict=True):
+                dated = {"Date": None} if end == "svg" else {}
+                with appear(path, durable=False, run=False) as whole:
+                    told = {_WHERE[end]: MARK, **dated}
+                    figure.savefig(whole, format=end, dpi=DPI, metadata=told)
     except OSError as error:
         raise RcError(
             f"{folder}: cannot be written ({error.strerror}): choose another --output folder or "

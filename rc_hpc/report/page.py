@@ -18,6 +18,8 @@ from rc_hpc.report.tables import Table, cells_of
 
 #: Of the structures of a file; 9 costs four times as much for a hundredth less.
 _GZIP = 6
+#: By which a page is known for one of ours.
+GENERATOR = b'<meta name="generator" content="rc_hpc report">'
 _TYPES = {"uint8": "u1", "int32": "i4", "uint32": "u4", "float32": "f4"}
 
 

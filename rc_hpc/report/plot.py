@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 import rc_hpc
 from rc_hpc.core.errors import RcError
+from rc_hpc.core.files import name_a_folder
 from rc_hpc.report.style import styled
 from rc_hpc.report.tables import Table, csv_of
 
@@ -117,6 +118,7 @@ def write(
         contents[ending] = (
             _head(plot, tables[name], origin, recorded) + csv_of(tables[name].frame)
         ).encode()
+    name_a_folder(Path(folder))
     paths = [Path(folder) / f"{plot.name}.{ending}" for ending in contents]
     try:
         Path(folder).mkdir(parents=True, exist_ok=True)

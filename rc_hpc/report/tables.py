@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rc_hpc.core.errors import RcError
+from rc_hpc.core.files import name_a_folder
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -150,6 +151,7 @@ def write(table: Table, folder: str | Path, style: str, metadata: dict) -> Path:
     RcError
         The file cannot be written, or Parquet is asked for without pyarrow.
     """
+    name_a_folder(Path(folder))
     path = Path(folder) / f"{table.name}.{ENDINGS[style]}"
     data = (
         _parquet(table, metadata) if style == "parquet" else (render(table, style) + "\n").encode()

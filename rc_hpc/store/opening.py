@@ -39,9 +39,11 @@ _DEFLATED = 1100
 #: Values that a dataset may declare without any on the disk: unset ones are not stored.
 _UNSET_BYTES = 1 << 26
 CURE = "restore it from a copy, or compute it again"
+#: First bytes of HDF5 files.
+HDF5 = b"\x89HDF\r\n\x1a\n"
 #: First bytes of files that are met in place of ours.
 _SIGNATURES = (
-    (b"\x89HDF\r\n\x1a\n", "a damaged or truncated HDF5 file"),
+    (HDF5, "a damaged or truncated HDF5 file"),
     (b"\x1f\x8b", "a gzip archive"),
     (b"PK\x03\x04", "a zip archive"),
     (b"SQLite format 3", "an SQLite database (an ASE one?)"),

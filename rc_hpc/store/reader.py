@@ -43,6 +43,8 @@ def open_ours(path: str | Path, kind: str | None = None) -> h5py.File:
         elif found != kind if kind else _STATUS not in h5:
             wanted = wanted.replace("a file of rc_hpc", "a census, sweep, packed or render file")
             problem = f"it is a {found} file"
+            if kind == "packed":
+                problem += "; what is wanted is the packed file that it was computed from"
         else:
             return h5
     h5.close()

@@ -127,7 +127,7 @@ class _Stopped(Exception):
 def _make(options: PixelOptions, work: CodedWorkOptions, stop: StopSignal, state: RunState) -> str:
     check_reduction(options.size, options.filter)
     check_not_read(work.output, options.manifest)
-    check_output(work.output, work.resume, work.overwrite)
+    check_output(work.output, work.resume, work.overwrite, kind=KIND)
     manifests = [read_manifest(path) for path in options.manifest]
     options = dataclasses.replace(options, drawing=tuple(one.options for one in manifests))
     ids = _joined(manifests)

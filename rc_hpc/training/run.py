@@ -83,7 +83,7 @@ def run_training(
     if ranks.rank == 0:
         try:
             check_not_read(work.output, [options.pixels])
-            check_output(work.output, work.resume, work.overwrite)
+            check_output(work.output, work.resume, work.overwrite, kind="training")
             finished = work.output.exists() and not work.overwrite
             if finished:
                 _check_finished(work, identity)

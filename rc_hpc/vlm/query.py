@@ -152,7 +152,7 @@ def check_names(options: QueryOptions, work: AskingOptions, task: Task) -> None:
 def _check_output(work: AskingOptions, read: Sequence[Path | None]) -> None:
     """Refuse an output that must not be written; a dry run writes none."""
     check_not_read(work.output, read)
-    check_output(work.output, work.resume or work.dry_run, work.overwrite)
+    check_output(work.output, work.resume or work.dry_run, work.overwrite, kind="answers")
 
 
 def describe(arm: Arm, file: PredictionFile | None, outputs: Outputs) -> str:

@@ -10,7 +10,7 @@ from rc_hpc.answers.task import SEVEN_SYSTEMS, Task
 from rc_hpc.benchmark.letters import FOUR_LETTERS
 from rc_hpc.core.door import Talk, setup_logging
 from rc_hpc.core.errors import Exit
-from rc_hpc.core.files import disk_errors, write_whole
+from rc_hpc.core.files import disk_errors, name_a_folder, write_whole
 from rc_hpc.core.options import known_name
 from rc_hpc.store.opening import open_h5
 from rc_hpc.vlm.parse_options import ParseOptions
@@ -23,7 +23,8 @@ def read_again(options: ParseOptions, talk: Talk) -> int:
     parser = options.parser or task.parser
     known_name("--parser", parser, tuple(task.parsers))
     files = stored_predictions(options.answers, parser, task)
-    with disk_errors(options.output):
+    name_a_folder(options.output)
+    with disk_errors(options.output, run=False):
         options.output.mkdir(parents=True, exist_ok=True)
     for file in files:
         path = options.output / f"{file.arm}.json"

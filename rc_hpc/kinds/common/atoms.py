@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from rc_hpc.core.errors import RcError, UsageError
+from rc_hpc.store.opening import HDF5
 from rc_hpc.store.reader import open_ours
 
 
@@ -28,7 +29,12 @@ def packed_of(path: Path, named: Path | None = None) -> Path:
             return path
         wanted = str(h5.attrs["input_hash"])
     if named is not None:
-        if _hash_of(named) != wanted:
+        try:
+            with open_ours(named, "packed") as h5:
+                own = str(h5.attrs["content_hash"])
+        except RcError as error:
+            raise UsageError(f"--packed {error}") from error
+        if own != wanted:
             raise UsageError(
                 f"--packed {named}: {path} was not computed from it: name the packed file that was"
             )
@@ -54,6 +60,19 @@ def spare_inputs(output: Path, *inputs: Path) -> None:
     for one in inputs:
         if output.exists() and one.exists() and output.samefile(one):
             raise UsageError(f"-o {output} is read here: name another file")
+
+
+def spare_results(output: Path) -> None:
+    """Refuse to write other formats over an HDF5 file, which may have taken hours.
+
+    Raises
+    ------
+    UsageError
+    """
+    if output.is_file():
+        with open(output, "rb") as file:
+            if file.read(len(HDF5)) == HDF5:
+                raise UsageError(f"-o {output} is an HDF5 file: name another file")
 
 
 def _hash_of(path: Path) -> str:

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-import logging
+from math import comb
 from pathlib import Path
 
 from rc_hpc.core.errors import UsageError
 from rc_hpc.core.files import write_whole
+from rc_hpc.core.vocabulary import Side
 from rc_hpc.geometry.camera_sets import toml_of
 from rc_hpc.kinds.common.beside import Beside
 from rc_hpc.kinds.design.counts import read_design
 from rc_hpc.kinds.design.options import DesignOptions
 from rc_hpc.store.outputs import check_not_read
+from rc_hpc.store.reader import read_table
 
-log = logging.getLogger("rc_hpc")
+#: Structures that are named.
+_NAMED = 5
 
 
 class BestCameras(Beside):
@@ -54,4 +57,30 @@ class BestCameras(Beside):
         )
         text = toml_of(self.output.stem, options["cameras"][best], about)
         write_whole(self.path, text.encode())
-        log.info("%s: the best cameras, for --protocol", self.path)
+
+    def account(self) -> str:
+        """Where the cameras are, and what becomes of phantoms under them."""
+        read = read_table(self.output, ["structures/id", "design/split", "design/phantom_subsets"])
+        design, side = read_design(self.output).design, read["design/split"]
+        pairs = read["design/phantom_subsets"][:, :, 0]  # of two views
+        lines = [f"{self.path}: the best cameras found, for every --protocol"]
+        for what, chosen in (
+            ("held out", side == Side.held_out),
+            ("chosen on", (side == Side.training) | (side == Side.searched)),
+        ):
+            its = pairs[chosen & (pairs >= 0).any(axis=1)]
+            told = [
+                f"{protocol.name} {its[:, p].sum()} of {len(its) * comb(len(protocol.views), 2)}"
+                for p, protocol in enumerate(design.protocols)
+                if design.role(p) != "found"
+            ]
+            lines.append(
+                f"pairs of cameras with a phantom, {len(its)} structures {what}: {', '.join(told)}"
+            )
+        left = read["structures/id"][pairs[:, design.best] > 0]
+        if len(left):
+            more = ", ..." if len(left) > _NAMED else ""
+            lines.append(f"not mended on every pair: {', '.join(left[:_NAMED])}{more}")
+        else:
+            lines.append("no pair has a phantom under the best cameras")
+        return "\n".join(lines)
