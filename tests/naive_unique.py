@@ -3,7 +3,7 @@
 Candidates and image points are taken from `naive`; every set of candidates is looked at.
 """
 
-from itertools import combinations
+from itertools import combinations, product
 
 import naive
 import numpy as np
@@ -65,3 +65,50 @@ def removable(explained):
 def subsets_of(n_views):
     """View subsets by size."""
     return [s for size in range(2, n_views + 1) for s in combinations(range(n_views), size)]
+
+
+def crystals_within(positions, symbols, rotations, lattice, delta, floor=0.1):
+    """All crystals with the pictures of another within delta, as sets of names of their points.
+
+    An atom is named by its number: candidates within delta of it are the atom. Any other
+    candidate is a phantom, named by its position, rounded. Of the candidates of an atom only
+    one is chosen; no two points of a crystal are closer than `floor`, periodic images included.
+
+    Returns
+    -------
+    set of frozenset
+    """
+    symbols = np.asarray(symbols)
+    found = naive.all_candidates(positions, symbols, rotations)
+    found = found[found.reached <= delta]
+    points = []
+    for point, symbol in zip(found.positions, found.symbols):
+        away = np.linalg.norm(positions - point, axis=1)
+        away[symbols != symbol] = np.inf
+        near = away.min() <= delta
+        name = int(away.argmin()) if near else (int(symbol), *np.round(point, 4).tolist())
+        covers = set()
+        for v, rotation in enumerate(rotations):
+            seen = np.linalg.norm(((positions - point) @ rotation)[:, :2], axis=1)
+            covers |= {
+                (v, *np.round((positions[k] @ rotation)[:2], 5).tolist(), int(symbol))
+                for k in np.flatnonzero((seen <= delta) & (symbols == symbol))
+            }
+        placed = (name, positions[name] if near else point, frozenset(covers))
+        if not any(placed[0] == other[0] and placed[2] == other[2] for other in points):
+            points.append(placed)
+    shown = frozenset().union(*(covers for _, _, covers in points))
+    shifts = np.array(list(product((-1, 0, 1), repeat=3))) @ lattice
+    crystals = set()
+    for chosen in product((False, True), repeat=len(points)):
+        some = [point for point, there in zip(points, chosen) if there]
+        names = [name for name, _, _ in some]
+        if len(set(names)) < len(names) or frozenset().union(*(c for _, _, c in some)) != shown:
+            continue
+        close = any(
+            np.linalg.norm(a[1] - b[1] + shifts, axis=1).min() < floor
+            for a, b in combinations(some, 2)
+        )
+        if not close:
+            crystals.add(frozenset(names))
+    return crystals

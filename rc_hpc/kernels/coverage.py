@@ -11,10 +11,7 @@ import numpy as np
 from numba import njit
 
 from rc_hpc.kernels.certificate import acceptance, views_of
-from rc_hpc.kernels.merge import merge_by_image_points, worst_residuals
 
-#: Residuals within it are equal, Å.
-TIE = 1e-9
 #: Columns from which on a level's matrices without an empty line are all matrices, to rounding.
 MANY_COLUMNS = 64
 
@@ -237,34 +234,3 @@ def cover_subsets(masks, enumerated, pairs, zero):
         if views.size == 2:
             log10_explanations[k] = log10_two_views(tuples, n_points)
     return Coverage(n_forced, n_redundant, log10_explanations)
-
-
-@njit(cache=True)
-def subset_places(mask, enumerated, cameras, zero):
-    """Candidates of one view subset, the best of each combination of image points, ascending.
-
-    Parameters
-    ----------
-    mask : int
-        Views as bits.
-    enumerated : Enumerated
-    cameras : Cameras
-    zero : float
-        Up to which gaps and residuals are nothing, Å.
-    """
-    candidates = enumerated.candidates
-    own, seen, accepted = acceptance(candidates, cameras.pairs, zero)
-    views = views_of(mask, np.empty(enumerated.points.starts.shape[0], np.int64))
-    live = np.empty(accepted.size, np.int64)
-    size = 0
-    for c in accepted:
-        if (own[c] & ~mask) == 0 and (mask & ~seen[c]) == 0:
-            live[size] = c
-            size += 1
-    live = live[:size]
-    worst = worst_residuals(live, candidates.residual, views)
-    every = np.ones(live.size, np.bool_)
-    chosen = merge_by_image_points(
-        live, worst, every, candidates.nearest, views, candidates.pair, cameras.kappa, TIE
-    )
-    return live[chosen]

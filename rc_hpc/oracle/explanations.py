@@ -40,9 +40,11 @@ Statements
    of atoms for as many phantoms leaves every point explained. That is a question of exact covers,
    which a solver answers.
 
-Without a tolerance these are exact. At a tolerance a place explains all points within it, places
-are the triangulated candidates, and what is looked for is an explanation with a phantom by
-acceptance or with an atom missing.
+Without a tolerance these are exact. At a tolerance places are the triangulated candidates, a place
+explains all points within it, and every phantom by acceptance is a place of its own, however near
+to an atom. Candidates within the tolerance of an atom are the atom: it is chosen at one of them,
+which say what it explains, and stays where it is. So another crystal has a phantom or lacks an
+atom.
 """
 
 from __future__ import annotations
@@ -52,8 +54,9 @@ from functools import cached_property
 
 import numpy as np
 
-from rc_hpc.kernels.coverage import subset_places
-from rc_hpc.kernels.records import Enumerated
+from rc_hpc.core.constants import CENSUS_ZERO
+from rc_hpc.kernels.places import Levelled, Placed, levels_of, near_pairs, subset_places
+from rc_hpc.kernels.records import UNKNOWN, Enumerated
 from rc_hpc.oracle.geometry import GeometricOracle
 from rc_hpc.oracle.reading import Compared, Enumeration
 
@@ -97,6 +100,8 @@ class Puzzle:
         Å.
     atom : (C,) int64
         Atom that the place is, -1 of a phantom.
+    truth : (C,) bool
+        One place for each atom.
     points : (P, C) bool
         Image points of all views, and the places on them.
     view : (P,) int64
@@ -110,6 +115,7 @@ class Puzzle:
     numbers: np.ndarray
     positions: np.ndarray
     atom: np.ndarray
+    truth: np.ndarray
     points: np.ndarray
     view: np.ndarray
     counts: dict[int, int]
@@ -126,18 +132,51 @@ class Puzzle:
         return np.asarray(self.positions @ np.linalg.inv(self.lattice))
 
     @cached_property
-    def truth(self) -> np.ndarray:
-        """One place for each atom: the first, (C,) bool."""
-        first = np.zeros(self.size, bool)
-        atoms, places = np.unique(self.atom, return_index=True)
-        first[places[atoms >= 0]] = True
-        return first
+    def body(self) -> np.ndarray:
+        """What each place is: an atom, or a phantom of its own, numbered from 0 on, (C,) int64."""
+        named = np.where(self.atom >= 0, self.atom, self.atom.max(initial=-1) + 1 + self._places)
+        return np.unique(named, return_inverse=True)[1]
 
     @cached_property
+    def _places(self) -> np.ndarray:
+        return np.arange(self.size)
+
+    @cached_property
+    def several(self) -> bool:
+        """Whether some atom has more than one place, as only at a tolerance."""
+        return bool(self.body.max(initial=-1) + 1 < self.size)
+
+    @cached_property
+    def every(self) -> np.ndarray:
+        """All atoms and phantoms, each once: the maximal explanation, (C,) bool."""
+        every = np.zeros(self.size, bool)
+        every[np.unique(self.body, return_index=True)[1]] = True
+        return np.where(self.atom >= 0, self.truth, every)
+
+    def key(self, chosen: np.ndarray) -> bytes:
+        """Name of the crystal that a choice of places is."""
+        if not self.several:
+            return chosen.tobytes()
+        there = np.zeros(self.body.max() + 1, bool)
+        there[self.body[chosen]] = True
+        return there.tobytes()
+
+    @cached_property
+    def forced(self) -> np.ndarray:
+        """Places of the atoms and phantoms that alone explain some image point, (C,) bool."""
+        covers = self.points
+        if self.several:
+            n = self.body.max() + 1
+            covers = np.zeros((len(self.points), n), bool)
+            for place, own in enumerate(self.body.tolist()):
+                covers[:, own] |= self.points[:, place]
+        single = covers.sum(axis=1) == 1
+        return np.asarray(covers[single].any(axis=0)[self.body if self.several else slice(None)])
+
+    @property
     def alone(self) -> bool:
-        """Whether every place is the only one on some image point."""
-        single = self.points.sum(axis=1) == 1
-        return bool(self.points[single].any(axis=0).all())
+        """Whether every place is forced."""
+        return bool(self.forced.all())
 
     @cached_property
     def outside(self) -> np.ndarray:
@@ -151,7 +190,7 @@ class Puzzle:
 
         radii = covalent_radii[self.numbers]
         reach = max(FLOOR, 2 * SEPARATION * radii.max(initial=0.0))
-        first, second, away = near_pairs(self.lattice, self.frac, reach)
+        first, second, away = near_pairs(self.lattice, self.frac, float(reach))
         return np.stack([first, second], axis=1), away, radii[first] + radii[second]
 
     @cached_property
@@ -179,26 +218,17 @@ class Puzzle:
     @cached_property
     def levels(self) -> tuple[Level, ...] | None:
         """Levels of two views; None of other views, or where one is not complete."""
-        from scipy.sparse import csr_array
-        from scipy.sparse.csgraph import connected_components
-
-        on = self.points
-        if self.views != 2 or (on.sum(axis=0) != 2).any():
+        if self.views != 2:
             return None
-        ends = np.nonzero(on.T)[1].reshape(-1, 2)
-        joined = csr_array((np.ones(len(ends)), ends.T), (len(on), len(on)))
-        component = connected_components(joined, directed=False)[1][ends[:, 0]]
-        levels = []
-        for own in np.unique(component):
-            places = np.flatnonzero(component == own)
-            rows, row = np.unique(ends[places, 0], return_inverse=True)
-            columns, column = np.unique(ends[places, 1], return_inverse=True)
-            matrix = np.full((len(rows), len(columns)), -1)
-            matrix[row, column] = places
-            if (matrix < 0).any():
-                return None
-            levels.append(Level(int(self.numbers[places[0]]), matrix))
-        return tuple(levels)
+        found = Levelled(*levels_of(self.points))
+        if not len(found.shape):
+            return None
+        matrices = [np.empty(shape, np.int64) for shape in found.shape.tolist()]
+        for place, (own, row, column) in enumerate(
+            zip(found.level.tolist(), found.row.tolist(), found.column.tolist(), strict=True)
+        ):
+            matrices[own][row, column] = place
+        return tuple(Level(int(self.numbers[matrix[0, 0]]), matrix) for matrix in matrices)
 
     def explains(self, chosen: np.ndarray) -> bool:
         """Whether these places, (C,) bool, leave no image point alone and do not clash."""
@@ -222,35 +252,6 @@ class Puzzle:
         return bool((chosen[pairs[:, 0]] & chosen[pairs[:, 1]]).any()) if len(pairs) else False
 
 
-def near_pairs(
-    lattice: np.ndarray, frac: np.ndarray, reach: float
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Pairs of points closer than `reach` (Å), periodic images included: first < second, distance.
-
-    Of each pair the nearest images count.
-    """
-    from scipy.spatial import cKDTree
-
-    wrapped = np.mod(frac, 1.0)
-    margin = reach * np.linalg.norm(np.linalg.inv(lattice), axis=0)
-    layers = np.ceil(margin).astype(int)
-    shifts = np.stack(np.meshgrid(*(np.arange(-n, n + 1) for n in layers)), axis=-1).reshape(-1, 3)
-    images = (wrapped[None] + shifts[:, None]).reshape(-1, 3)
-    owner = np.tile(np.arange(len(frac)), len(shifts))
-    close = ((images >= -margin) & (images <= 1 + margin)).all(axis=1)
-    images, owner = images[close], owner[close]
-    tree, own = cKDTree(images @ lattice), cKDTree(wrapped @ lattice)
-    found = own.sparse_distance_matrix(tree, reach, output_type="ndarray")
-    first, second, away = found["i"], owner[found["j"]], found["v"]
-    ordered = first < second
-    first, second, away = first[ordered], second[ordered], away[ordered]
-    order = np.lexsort((away, second, first))
-    first, second, away = first[order], second[order], away[order]
-    nearest = np.ones(len(first), bool)
-    nearest[1:] = (np.diff(first) != 0) | (np.diff(second) != 0)
-    return first[nearest], second[nearest], away[nearest]
-
-
 def puzzle_of(
     geometry: GeometricOracle, found: Enumeration, k: int, zero: float, lattice: np.ndarray
 ) -> Puzzle:
@@ -260,48 +261,42 @@ def puzzle_of(
     ----------
     found
         Enumerated to `zero` at least, ties judged at no more than that. Without a truth all places
-        are phantoms, and the counts are those of all places.
+        are phantoms, and the counts are those of all places. With it places of an atom are where
+        the atom is.
     zero
         Up to which a point is on another, Å.
     lattice
         Of the drawn cell.
     """
-    from scipy.spatial import cKDTree
-
-    mask = int(geometry.subsets.masks[k])
-    enumerated = Enumerated(found.points, found.candidates)
-    chosen = subset_places(mask, enumerated, geometry.cameras, zero)
-    kinds = found.candidates.species[chosen]
-    positions = found.candidates.position[chosen]
-    atom = np.full(len(chosen), -1)
-    points = found.points
-    rows, views = [], []
-    numbers = found.species[kinds]
-    counts = {int(kind): int(np.count_nonzero(numbers == kind)) for kind in found.species}
-    for s in range(len(found.species)):
-        own = np.flatnonzero(kinds == s)
-        if isinstance(found, Compared):
-            low, high = found.truth.starts[s : s + 2]
-            away, nearest = cKDTree(found.truth.positions[low:high]).query(positions[own])
-            atom[own] = np.where(away <= zero, low + nearest, -1)
-            counts[int(found.species[s])] = int(high - low)
-        for v in range(len(geometry.cameras.rotations)):
-            if not mask >> v & 1:
-                continue
-            first, last = points.starts[v, s], points.starts[v, s + 1]
-            seen = positions[own] @ geometry.cameras.rotations[v][:, :2]
-            distance = np.linalg.norm(points.screen[v, first:last, None] - seen[None], axis=2)
-            row = np.zeros((last - first, len(chosen)), bool)
-            row[:, own] = distance <= zero * (1 + 1e-9)
-            rows.append(row)
-            views += [v] * len(row)
+    exact = zero <= CENSUS_ZERO
+    truth = found.truth if isinstance(found, Compared) else UNKNOWN
+    placed = Placed(
+        *subset_places(
+            int(geometry.subsets.masks[k]),
+            Enumerated(found.points, found.candidates),
+            geometry.cameras,
+            truth,
+            float(zero),
+            0.0 if exact else CENSUS_ZERO,
+        )
+    )
+    numbers = found.species[found.candidates.species[placed.candidate]]
+    positions = found.candidates.position[placed.candidate]
+    known = placed.atom >= 0
+    positions[known] = truth.positions[placed.atom[known]]
+    if truth.starts.size:
+        counts = dict(zip(found.species.tolist(), np.diff(truth.starts).tolist(), strict=True))
+    else:
+        each = np.bincount(found.candidates.species[placed.candidate], minlength=len(found.species))
+        counts = dict(zip(found.species.tolist(), each.tolist(), strict=True))
     return Puzzle(
         lattice,
         numbers,
         positions,
-        atom,
-        np.concatenate(rows),
-        np.array(views),
+        placed.atom,
+        placed.nearest,
+        placed.points,
+        placed.view,
         counts,
-        mask.bit_count(),
+        int(geometry.subsets.masks[k]).bit_count(),
     )

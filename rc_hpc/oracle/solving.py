@@ -7,6 +7,7 @@ itself. Every call has a budget of conflicts, so that none goes on for ever.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from functools import cached_property
 
 import numpy as np
 
@@ -122,21 +123,19 @@ class Questions:
         return np.array(self.solver.get_model()[: self.puzzle.size]) > 0
 
     def not_this(self, condition: int, chosen: np.ndarray) -> None:
-        """Under the condition an answer is not this one again."""
-        places = np.arange(1, self.puzzle.size + 1)
-        self._add([-condition, *np.where(chosen, -places, places)])
+        """Under the condition an answer is not this crystal again."""
+        there = np.zeros(len(self.body), bool)
+        there[self.puzzle.body[chosen]] = True
+        self._add([-condition, *np.where(there, -self.body, self.body)])
 
     # ------------------------------------------------------------------ conditions
 
     def another(self) -> int:
         """Condition: a phantom is chosen, or an atom is missing."""
         condition = self._new()
-        atom = self.puzzle.atom
-        clause = [-condition, *(np.flatnonzero(atom < 0) + 1)]
-        for number in np.unique(atom[atom >= 0]):
-            own = np.flatnonzero(atom == number) + 1
-            clause.append(-own[0] if len(own) == 1 else -self._any_of(own))
-        self._add(clause)
+        phantom = np.zeros(len(self.body), bool)
+        phantom[self.puzzle.body[self.puzzle.atom < 0]] = True
+        self._add([-condition, *np.where(phantom, self.body, -self.body)])
         return condition
 
     def other_than(self, chosen: np.ndarray) -> int:
@@ -184,6 +183,15 @@ class Questions:
             if len(np.unique(operations.axis)) >= axes:
                 self._asked[key] = self._has(operations, axes)
         return self._asked[key]
+
+    @cached_property
+    def body(self) -> np.ndarray:
+        """Variable of each atom and phantom: it is chosen, at any of its places."""
+        names, first = np.unique(self.puzzle.body, return_index=True)
+        if not self.puzzle.several:
+            return first + 1
+        of_body = [np.flatnonzero(self.puzzle.body == name) + 1 for name in names]
+        return np.array([self._any_of(places) for places in of_body])
 
     def _has(self, operations: Operations, axes: int) -> int:
         condition = self._new()

@@ -82,7 +82,7 @@ class Decision:
     reference: System = System.none
     best: System = System.none
     witness: np.ndarray | None = None
-    labelled: set[bytes] = field(default_factory=set)
+    labelled: dict[bytes, np.ndarray] = field(default_factory=dict)
 
 
 class Cell:
@@ -112,7 +112,7 @@ class Cell:
         self.puzzle, self.label, self.own = puzzle, label, own
         self.budget, self.rng = budget, rng
         self.rotations = rotations
-        self.known: dict[bytes, System] = {puzzle.truth.tobytes(): own}
+        self.known: dict[bytes, System] = {puzzle.key(puzzle.truth): own}
         self.decisions = {policy: Decision(reference=own) for policy in Known}
         self.levels = puzzle.levels
         self.least: dict[int, int] | None = None
@@ -123,7 +123,7 @@ class Cell:
 
     def system_of(self, chosen: np.ndarray) -> System:
         """System of a choice of places, labelled once."""
-        key = chosen.tobytes()
+        key = self.puzzle.key(chosen)
         if key not in self.known:
             self.known[key] = self.label(chosen)
         return self.known[key]
@@ -146,9 +146,10 @@ class Cell:
         if system != System.none and self.puzzle.explains(chosen):
             for policy in policies:
                 decision = self.decisions[policy]
-                if chosen.tobytes() in decision.labelled or not self.admits(policy, chosen):
+                key = self.puzzle.key(chosen)
+                if key in decision.labelled or not self.admits(policy, chosen):
                     continue
-                decision.labelled.add(chosen.tobytes())
+                decision.labelled[key] = chosen
                 decision.seen += 1
                 decision.systems |= 1 << system
                 if system != self.own and decision.witness is None:
@@ -207,9 +208,8 @@ class Cell:
     def _first(self) -> Iterator[np.ndarray]:
         """Explanations that cost nothing: the truth, all places, exchanges of two views."""
         yield self.puzzle.truth
-        every = np.ones(self.puzzle.size, bool)
-        if not len(self.puzzle.clashes):
-            yield every
+        if not self.puzzle.any_pair(self.puzzle.clashes, self.puzzle.every):
+            yield self.puzzle.every
         if self.levels is not None and (self.puzzle.atom < 0).any():
             for _ in range(DRAWS):
                 yield permuted(self.levels, self.puzzle.truth, self.rng)
@@ -303,8 +303,8 @@ class Cell:
     ) -> bool:
         """Label one explanation after the other; whether these are all, of one system."""
         condition = questions.condition()
-        for key in decision.labelled:
-            questions.not_this(condition, np.frombuffer(key, bool))
+        for chosen in decision.labelled.values():
+            questions.not_this(condition, chosen)
         while decision.seen < self.budget.limit:
             answer = questions.ask(condition)
             if answer is None:

@@ -14,7 +14,8 @@ from hypothesis import strategies as st
 
 from rc_hpc.core.constants import CENSUS_ZERO
 from rc_hpc.core.vocabulary import Known, System, Uniqueness
-from rc_hpc.oracle.explanations import near_pairs, puzzle_of
+from rc_hpc.kernels.places import near_pairs
+from rc_hpc.oracle.explanations import puzzle_of
 from rc_hpc.oracle.geometry import GeometricOracle
 from rc_hpc.oracle.labels import SpaceGroupLabel
 from rc_hpc.oracle.levels import Draws, permuted
@@ -110,7 +111,7 @@ def check(puzzle):
     """Every decision of a small puzzle against all its explanations."""
     decisions, _ = decide(puzzle)
     for policy, decision in decisions.items():
-        sets = admissible(puzzle, policy)
+        sets = list({puzzle.key(one): one for one in admissible(puzzle, policy)}.values())
         labelled = sets if len(sets) <= MANY else sets[:: -(-len(sets) // MANY)]
         systems = {system_of(puzzle, one) for one in labelled}
         if not sets or (policy == Known.physical and not puzzle.is_physical(puzzle.truth)):
@@ -159,6 +160,42 @@ def test_every_answer_against_all_sets_of_places(crystal):
     for puzzle in puzzles(positions, numbers, lattice):
         if puzzle.size <= 11:
             check(puzzle)
+
+
+@st.composite
+def near_crystals(draw):
+    """Crystals whose atoms are some hundredths of an Å off a coarse grid."""
+    lattice, positions, numbers = draw(crystals(max_atoms=5))
+    off = st.sampled_from([0.0, 0.0, 0.0, 0.004, -0.007, 0.012, 0.03])
+    return lattice, positions + np.array([draw(st.tuples(off, off, off)) for _ in numbers]), numbers
+
+
+@settings(max_examples=15, deadline=None)
+@given(near_crystals())
+def test_every_answer_within_a_tolerance_against_all_sets_of_places(crystal):
+    lattice, positions, numbers = crystal
+    oracle = GeometricOracle(cases.EXACT, SUBSETS)
+    n_phantoms = oracle.run(positions, numbers, 0.01).n_phantoms
+    for k, puzzle in enumerate(puzzles(positions, numbers, lattice, zero=0.01)):
+        assert (puzzle.atom < 0).sum() == n_phantoms[k]
+        if puzzle.size > 10:
+            continue
+        decisions = check(puzzle)
+        names = [
+            int(np.linalg.norm(positions - at, axis=1).argmin())
+            if atom >= 0
+            else (int(kind), *np.round(at, 4))
+            for at, atom, kind in zip(puzzle.positions, puzzle.atom, puzzle.numbers)
+        ]
+        crystals = {
+            frozenset(name for name, there in zip(names, one) if there)
+            for one in admissible(puzzle, Known.any)
+        }
+        rotations = [cases.EXACT.rotations[v] for v in SUBSETS[k]]
+        assert crystals == naive_unique.crystals_within(
+            positions, numbers, rotations, lattice, 0.01
+        )
+        assert (len(crystals) == 1) == (decisions[Known.any].status == Uniqueness.unique)
 
 
 def rectangle(name):

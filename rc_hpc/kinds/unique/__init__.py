@@ -64,6 +64,7 @@ KIND = Kind(
     code=(
         *SUBSETS,
         "kernels/covers",
+        "kernels/places",
         "oracle/explanations",
         "oracle/levels",
         "oracle/parsimony",

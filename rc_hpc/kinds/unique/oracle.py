@@ -112,13 +112,16 @@ class UniqueOracle:
             if fields["trivial"][k]:
                 continue
             puzzle = puzzle_of(self.geometry, found, k, zero, lattice)
+            if not self.exact:
+                fields["n_places"][k] = puzzle.every.sum()
+                fields["n_redundant"][k] = (puzzle.every & ~puzzle.forced).sum()
             if puzzle.alone and not (puzzle.atom < 0).any():
                 fields["trivial"][k] = True
                 continue
             rng = np.random.default_rng((options.draw_seed, zlib.crc32(cell.id.encode()), k))
             one = Cell(puzzle, of_lattice, self._labels(puzzle), own, self.budget, rng)
             decisions = one.decide(options.known)
-            fields["maximal_system"][k] = one.system_of(np.ones(puzzle.size, bool))
+            fields["maximal_system"][k] = one.system_of(puzzle.every)
             fields["random_system"][k] = one.random()
             one.close()
             if self.exact and one.levels is not None:
@@ -138,15 +141,17 @@ class UniqueOracle:
                 ):
                     per_policy[name][p, k] = value
                 if decision.witness is not None:
-                    witness[decision.witness] |= 1 << p
+                    of_witness = np.isin(puzzle.body, puzzle.body[decision.witness])
+                    witness[of_witness] |= 1 << p
             if witness.any():
+                every = puzzle.every
                 places.append(
                     {
-                        "subset": np.full(puzzle.size, k),
-                        "number": puzzle.numbers,
-                        "position": puzzle.positions,
-                        "atom": puzzle.truth,
-                        "witness": witness,
+                        "subset": np.full(every.sum(), k),
+                        "number": puzzle.numbers[every],
+                        "position": puzzle.positions[every],
+                        "atom": puzzle.truth[every],
+                        "witness": witness[every],
                     }
                 )
         columns = {f"cells/{name}": values for name, values in fields.items()}
