@@ -23,8 +23,7 @@ from rc_hpc.kinds.registry import of_command
 EXAMPLES = """\
   python -m rc_hpc.benchmark build -o bench         716 questions on 48 structures, 200 of them mini
   python -m rc_hpc.benchmark check bench            what is wrong with a package
-  python jobs/query_vlm.py bench --model M ... -o m.h5
-                                                    ask a model, in the arms image,text,no-image
+  python jobs/query_vlm.py bench --model M -o m.h5  ask a model, in the arms image,text,no-image
   python -m rc_hpc.benchmark score m.h5 --benchmark bench
 """
 

@@ -18,7 +18,7 @@ from rc_hpc.benchmark.bonds import (
     periodic_neighbours,
 )
 from rc_hpc.benchmark.cameras import candidate_views, strict_views
-from rc_hpc.benchmark.drawing import drawn_scene, fitting_scale, visible_shares
+from rc_hpc.benchmark.drawing import drawn_scene, fitting_scale, lettered, visible_shares
 from rc_hpc.benchmark.records import BaseStructure, Camera, DisplayedScene, Variant
 from rc_hpc.benchmark.settings import DisplaySettings
 from rc_hpc.core.constants import TAU
@@ -59,10 +59,11 @@ def marked(scene: DisplayedScene, marks: Mapping[str, int], settings) -> Display
     """The same scene with atoms highlighted, under an id of its own.
 
     A mark whose name is one letter shows it; any other is a ring. Marks lie within their atoms'
-    discs, so that what is visible stays as it is.
+    discs. Letters are written over everything, and cover what else is there.
     """
     marks = {name: int(marks[name]) for name in sorted(marks)}
-    return replace(scene, id=_id(scene.id, marks, settings), marks=marks)
+    made = replace(scene, id=_id(scene.id, marks, settings), marks=marks)
+    return replace(made, visible=visible_shares(made, settings)) if lettered(made) else made
 
 
 def at_scale(scene: DisplayedScene, px_per_angstrom: float, settings) -> DisplayedScene:

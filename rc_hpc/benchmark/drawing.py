@@ -19,8 +19,9 @@ from rc_hpc.kernels.painting import seen_pixels
 BOND_GREY, BOND_POINTS = 0.30, 2.2
 #: Width of the ring around what is asked about, px.
 RING = 2.5
-#: Height of a mark's letter in radii of its disc, within which it lies, and at most, px.
-LETTER, LARGEST_LETTER = 1.25, 20.0
+#: Height of a mark's letter in radii of its disc, within which it lies, and at most, px; and the
+#: width of a capital letter in its height, at most.
+LETTER, LARGEST_LETTER, LETTER_WIDTH = 1.25, 20.0, 0.85
 #: Height of a capital letter in sizes of its font (DejaVu Sans).
 CAPITAL = 0.729
 #: Letters of the cell's edges: size, points; from the corner's disc, px; room around them, px.
@@ -77,13 +78,17 @@ def view_of(drawn: Scene, scene: DisplayedScene, camera: int, settings: DisplayS
 def visible_shares(scene: DisplayedScene, settings: DisplaySettings) -> np.ndarray:
     """Share of each disc that nothing painted later covers, (cameras, n).
 
-    Discs, bonds and edges cover, and the letters of the edges; marks lie within their own discs.
+    Discs, bonds and edges cover, and what is written: letters of the edges, and those of marks,
+    which lie within their own discs and cover what is beside them, but no marked disc.
     """
     drawn = drawn_scene(scene, settings)
+    spared = np.zeros(len(scene.numbers), bool)
+    spared[list(scene.marks.values())] = True
     shares = np.empty((len(scene.cameras), len(scene.numbers)))
     for k in range(len(scene.cameras)):
         view = view_of(drawn, scene, k, settings)
-        boxes = np.array([one[1] for one in edge_letters(scene, k, view)]).reshape(-1, 4)
+        boxes = [one[1] for one in edge_letters(scene, k, view)]
+        boxes += [_box_of_letter(view, atom) for atom in lettered(scene).values()]
         seen, whole = seen_pixels(
             view.order,
             view.centres,
@@ -91,7 +96,8 @@ def visible_shares(scene: DisplayedScene, settings: DisplaySettings) -> np.ndarr
             view.middles,
             view.halves,
             drawn.segments.widths * (DPI / 72 / 2),
-            boxes,
+            np.array(boxes).reshape(-1, 4),
+            spared,
             *view.size,
         )
         shares[k] = seen / np.maximum(whole, 1)
@@ -118,6 +124,22 @@ def edge_letters(scene: DisplayedScene, camera: int, view: View):
         centre = view.origin + along + away * outwards
         found.append((centre, np.concatenate((centre - half, centre + half))))
     return found
+
+
+def lettered(scene: DisplayedScene) -> dict[str, int]:
+    """Marked atoms that show a letter, by it."""
+    named = sorted(scene.marks.items())
+    return {word: int(atom) for word, atom in named if len(word) == 1 and word.isalpha()}
+
+
+def letter_heights(radii: np.ndarray) -> np.ndarray:
+    """Of letters in discs of these radii; both px."""
+    return np.minimum(radii * LETTER, LARGEST_LETTER)
+
+
+def _box_of_letter(view: View, atom: int) -> np.ndarray:
+    half = letter_heights(view.radii[atom]) / 2 * np.array((LETTER_WIDTH, 1.0))
+    return np.concatenate((view.centres[atom] - half, view.centres[atom] + half))
 
 
 class ScenePainter:
@@ -205,7 +227,7 @@ def _in_fog(scene: Scene, view: View, fog: float) -> Scene:
 
 
 def _marked(scene: Scene, displayed: DisplayedScene, view: View) -> Scene:
-    """Rings and letters within the discs of marked atoms, painted right after them."""
+    """Rings within the discs of marked atoms, painted right after them, and letters on top."""
     marks = sorted(displayed.marks.items())
     if not marks:
         return scene
@@ -223,15 +245,15 @@ def _marked(scene: Scene, displayed: DisplayedScene, view: View) -> Scene:
     )
     names = ("positions", "radii", "numbers", "site", "colours", "edge_colours", "edge_widths")
     discs = Discs(*(np.concatenate((getattr(old, name), getattr(rings, name))) for name in names))
-    lettered = [k for k, (word, _) in enumerate(marks) if len(word) == 1 and word.isalpha()]
-    light = old.colours[atoms] @ (0.299, 0.587, 0.114) > 0.5
+    letters = lettered(displayed)
+    below = np.array(list(letters.values()), np.int64)
+    light = old.colours[below] @ (0.299, 0.587, 0.114) > 0.5
     texts = Texts(
-        tuple(marks[k][0] for k in lettered),
-        old.positions[atoms[lettered]],
-        np.array([BLACK if light[k] else (1.0, 1.0, 1.0) for k in lettered]).reshape(-1, 3),
-        np.minimum(old.radii[atoms[lettered]] * scale * LETTER, LARGEST_LETTER)
-        / (CAPITAL * DPI / 72),
-        tuple(len(old.radii) + k for k in lettered),
+        tuple(letters),
+        old.positions[below],
+        np.where(light[:, None], BLACK, 1.0),
+        letter_heights(old.radii[below] * scale) / (CAPITAL * DPI / 72),
+        (-1,) * len(letters),
     )
     return replace(scene, discs=discs, texts=texts)
 

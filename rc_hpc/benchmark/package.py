@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from rc_hpc.benchmark.records import LETTERS, STRATA, Question
-from rc_hpc.core.errors import RcError, UsageError, fault_of
+from rc_hpc.core.errors import RcError, UsageError
 
 #: Files of a package by the names of its two sets.
 SETS = {"full": "questions.jsonl", "mini": "questions_mini.jsonl"}
@@ -233,7 +233,8 @@ def _bytes(path: Path) -> bytes:
     try:
         return path.read_bytes()
     except OSError as error:
-        raise fault_of(path.parent)(
+        fault = RcError if path.parent.is_dir() else UsageError  # no package at all was named
+        raise fault(
             f"{path}: cannot be read ({error.strerror}); give the folder of a package, made by "
             "python -m rc_hpc.benchmark build"
         ) from error

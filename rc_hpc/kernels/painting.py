@@ -7,7 +7,7 @@ from numba import njit
 
 
 @njit(cache=True)
-def seen_pixels(order, centres, radii, middles, halves, half_widths, boxes, width, height):
+def seen_pixels(order, centres, radii, middles, halves, half_widths, boxes, spared, width, height):
     """Paint a picture whose pixels hold the last disc over their middles, and count.
 
     Parameters
@@ -20,6 +20,8 @@ def seen_pixels(order, centres, radii, middles, halves, half_widths, boxes, widt
         Of the segments, px.
     boxes : (b, 4)
         Left, upper, right and lower edges of what is written over everything, px.
+    spared : (n,) bool
+        Discs that what is written does not cover.
     width, height
         Of the picture, px.
 
@@ -40,7 +42,8 @@ def seen_pixels(order, centres, radii, middles, halves, half_widths, boxes, widt
     for k in range(boxes.shape[0]):
         for i in range(_first(boxes[k, 1]), _last(boxes[k, 3], height) + 1):
             for j in range(_first(boxes[k, 0]), _last(boxes[k, 2], width) + 1):
-                owner[i, j] = -1
+                if owner[i, j] >= 0 and not spared[owner[i, j]]:
+                    owner[i, j] = -1
     seen = np.zeros(n, np.int64)
     for i in range(height):
         for j in range(width):

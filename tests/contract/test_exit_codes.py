@@ -24,6 +24,11 @@ NEEDED = {
     "benchmark samples": "-o out",
     "benchmark baselines": "-o out",
 }
+#: Those whose input is the folder of a benchmark's package.
+ON_PACKAGES = tuple(
+    f"benchmark {word}"
+    for word in ("determine", "score", "check", "export", "samples", "baselines")
+)
 #: Those that write a file.
 WRITING = ("pack", "census", "render", "pixels")
 #: Actions on an output: that nothing has been done for it is no fault of the request.
@@ -93,9 +98,19 @@ def test_an_input_that_is_damaged_is_fatal(typed, capsys, tmp_path):
     folder = tmp_path / "bad"
     folder.mkdir()
     (folder / "train.jsonl").write_text("[")
-    path = "bad" if typed in ("split audit", "training") else "bad.h5"
-    assert run_on(typed, path) == Exit.FATAL
-    assert "bad" in capsys.readouterr().err
+    (folder / "questions.jsonl").write_text("[")
+    path = "bad" if typed in ("split audit", "training", *ON_PACKAGES) else "bad.h5"
+    # what is wrong with a package is what its check is there to find
+    assert run_on(typed, path) == (Exit.FAILURES if typed == "benchmark check" else Exit.FATAL)
+    assert "bad" in capsys.readouterr().err or typed == "benchmark check"
+
+
+@pytest.mark.parametrize("typed", ON_PACKAGES)
+def test_a_file_where_a_package_is_asked_for_is_usage(typed, capsys, tmp_path):
+    """As a folder that is not there, in all of them."""
+    (tmp_path / "c.h5").write_text("not what it seems")
+    assert run_on(typed, "c.h5") == Exit.USAGE
+    assert "c.h5" in capsys.readouterr().err
 
 
 def test_what_cannot_be_compared_is_usage_and_a_difference_1(tmp_path):

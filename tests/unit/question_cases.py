@@ -1,6 +1,7 @@
 """Scenes without pictures, in which everything is visible, and questions drawn of them."""
 
 from collections import Counter
+from contextlib import contextmanager
 from dataclasses import asdict
 from functools import cache
 
@@ -43,10 +44,17 @@ def scenes_of(base, settings=SETTINGS):
 
     Nothing is projected, so that visibility plays no part: it has tests of its own.
     """
+    with everything_visible():
+        return display.display(base, settings, variants(base))
+
+
+@contextmanager
+def everything_visible():
+    """Within, no atom hides another."""
     before = display.visible_shares
     display.visible_shares = lambda scene, _: np.ones((len(scene.cameras), len(scene.numbers)))
     try:
-        return display.display(base, settings, variants(base))
+        yield
     finally:
         display.visible_shares = before
 
@@ -62,7 +70,8 @@ def world(names=NAMES):
 def small_draw(questions=112, names=NAMES, mini=6):
     """Questions of a few structures."""
     options = QuestionOptions(questions=questions, mini=mini)
-    return draw_questions(*world(names), options, SETTINGS)
+    with everything_visible():
+        return draw_questions(*world(names), options, SETTINGS)
 
 
 def by_stratum(draw):

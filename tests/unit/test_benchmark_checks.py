@@ -9,6 +9,7 @@ import zlib
 from collections import Counter
 from dataclasses import replace
 
+import numpy as np
 import pytest
 import question_cases as cases
 from PIL import Image
@@ -545,6 +546,12 @@ def test_scenes_tell_what_no_text_does():
     bare = {k: replace(s, marks={}) for k, s in draw.scenes.items()}
     assert found(wrong, "Q1a") == {"answer"}
     assert found(half_hidden, "Q1a", dark) == found(half_hidden, "Q3", dark) == {"hidden"}
+    one_view = {  # a letter must be seen in every picture, a centre in one of them
+        k: replace(s, visible=s.visible * np.where(np.arange(len(s.cameras)) == 1, 0.6, 1)[:, None])
+        for k, s in draw.scenes.items()
+    }
+    assert found(half_hidden, "Q3", one_view) == {"hidden"}
+    assert found(half_hidden, "Q2_hard", one_view) == set()
     assert found(half_hidden, "Q2_hard", bare) == {"marks"}
     assert found(other_trap, "Q3") == {"depth-trap"}
     assert found(wrong, "Q6") == {"answer"}

@@ -211,10 +211,14 @@ def slow_visible(scene, k, settings):
     letters = np.zeros(rows.shape, bool)
     for _, (left, upper, right, lower) in edge_letters(scene, k, view):
         letters |= (columns >= left) & (columns <= right) & (rows >= upper) & (rows <= lower)
+    for letter, atom in scene.marks.items():
+        high = min(1.25 * view.radii[atom], 20.0)  # a capital, and most of its width
+        across, up = np.abs(columns - view.centres[atom, 0]), np.abs(rows - view.centres[atom, 1])
+        letters |= (across <= 0.85 * high / 2) & (up <= high / 2) & (len(letter) == 1)
     shares = np.zeros(n)
     for place, item in enumerate(view.order):
         if item < n:
-            left = covers[place] & ~letters
+            left = covers[place] & ~(letters & (item not in scene.marks.values()))
             for later in covers[place + 1 :]:
                 left &= ~later
             shares[item] = left.sum() / covers[place].sum()
@@ -227,6 +231,14 @@ def test_visible_shares_by_a_slow_twin(bases):
     for scene, k in ((cell, 0), (cell, 4), (strict, 5), (environment, 3)):
         assert np.allclose(scene.visible[k], slow_visible(scene, k, small), atol=1e-12)
         assert scene.visible[k].min() < scene.visible[k].max() <= 1
+    # letters cover what else is there, but no marked disc; rings cover nothing
+    nearest = np.argsort(-cell.positions @ cell.cameras[4].rotation[2])
+    shown = marked(cell, dict(zip("ABC", nearest[::-4].tolist(), strict=False)), small)
+    assert np.allclose(shown.visible[4], slow_visible(shown, 4, small), atol=1e-12)
+    own = list(shown.marks.values())
+    assert (shown.visible <= cell.visible).all() and (shown.visible < cell.visible).any()
+    assert (shown.visible[:, own] == cell.visible[:, own]).all()
+    assert (marked(cell, {"centre": 3}, small).visible == cell.visible).all()
 
 
 def test_marks_and_scales_are_scenes_of_their_own(rutile):

@@ -113,6 +113,41 @@ def test_a_mark_changes_its_own_disc_alone(marcasite):
         assert near.all()
 
 
+def test_nothing_is_painted_over_a_letter(marcasite):
+    """Marks on the farthest atoms, under many others: the letters are whole all the same."""
+    painter, cell = ScenePainter(SETTINGS), marcasite[0]
+    for view_id in ("v00", "v03"):
+        camera = [one.id for one in cell.cameras].index(view_id)
+        far = np.argsort(cell.positions @ cell.cameras[camera].rotation[2])[:3].tolist()
+        scene = marked(cell, dict(zip("ABC", far, strict=True)), SETTINGS)
+        drawn, view = painter.body(scene, camera)
+        assert drawn.texts.words == ("A", "B", "C")
+        whole = FastRenderer().draw(drawn, view)
+        bare = FastRenderer().draw(replace(drawn, texts=NO_TEXTS), view)
+        alone = replace(drawn, segments=NO_SEGMENTS)
+        # what a letter changes is its own colour, wherever a white sheet would have it
+        sheet = replace(alone, discs=_white(alone.discs))
+        inked = FastRenderer().draw(
+            replace(sheet, texts=replace(drawn.texts, colours=np.zeros((3, 3)))),
+            project(sheet, view.rotation, view.size, view.window),
+        )
+        for k in range(3):
+            ink = _near(inked, view.centres[far[k]], 12) & (inked == 0).all(axis=2)
+            colour = np.round(255 * drawn.texts.colours[k]).astype(np.uint8)
+            assert ink.sum() > 15 and (whole[ink] == colour).all()
+        assert (whole != bare).any()
+
+
+def _white(discs):
+    white = np.ones_like(discs.colours)
+    return replace(discs, colours=white, edge_colours=white)
+
+
+def _near(pixels, centre, reach):
+    rows, columns = np.mgrid[: pixels.shape[0], : pixels.shape[1]] + 0.5
+    return np.hypot(columns - centre[0], rows - centre[1]) <= reach
+
+
 def test_letters_are_painted_right_after_their_discs():
     order = np.array([3, 0, 5, 2, 1])
     texts = Texts(("x", "y", "z"), np.zeros((3, 3)), np.zeros((3, 3)), np.ones(3), (2, -1, 0))

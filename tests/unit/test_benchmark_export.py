@@ -18,7 +18,7 @@ from rc_hpc.benchmark.scoring import frames
 from rc_hpc.benchmark.scoring.evidence import Evidence
 from rc_hpc.benchmark.scoring.options import ScoreOptions
 from rc_hpc.core.door import Talk
-from rc_hpc.core.errors import UsageError
+from rc_hpc.core.errors import RcError, UsageError
 
 MADE = questions(2)
 QUIET = Talk(quiet=True)
@@ -208,3 +208,34 @@ def test_the_command_says_how_to_start(package, tmp_path, capsys):
     assert (
         not (tmp_path / "o" / "image.jsonl").exists() and not (tmp_path / "o" / "images").exists()
     )
+
+
+def _flipped(path):
+    data = bytearray(path.read_bytes())
+    data[-20] ^= 1
+    path.write_bytes(data)
+
+
+@pytest.mark.parametrize(
+    ("harm", "words"),
+    [
+        (_flipped, "is not what manifest.json has the hash of"),
+        (lambda path: path.unlink(), "is missing"),
+    ],
+)
+def test_a_picture_that_is_not_the_packages_ends_it_and_leaves_nothing(
+    package, tmp_path, harm, words
+):
+    harm(package.picture(MADE[-1].image_paths[0]))
+    (tmp_path / "empty").mkdir()
+    for program in PROGRAMS:
+        for name in ("new", "empty"):
+            with pytest.raises(RcError, match=words):
+                export(package, program, tmp_path / name)
+    assert {path.name for path in tmp_path.iterdir()} == {"package", "empty"}
+    assert not any((tmp_path / "empty").iterdir())
+    # arms without pictures read none
+    export(package, "inspect", tmp_path / "new", arms=("text", "no-image"))
+    (package.root / "manifest.json").unlink()
+    with pytest.raises(RcError, match="manifest.json: cannot be read"):
+        export(package, "inspect", tmp_path / "other")

@@ -10,6 +10,7 @@ import naive_questions as naive
 import numpy as np
 import pytest
 import question_cases as cases
+from ase.data import covalent_radii
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -285,6 +286,19 @@ def test_balance_takes_the_sets_that_tell_least():
         [0] * len(made),
     ).mean(axis=0)
     assert np.abs(found[:4] - 0.25).max() <= 0.05
+
+
+def test_letters_lie_apart_in_every_picture(draw):
+    """No disc of a letter covers another in a picture that is shown."""
+    for q in draw.questions:
+        if q.qtype == "Q3":
+            scene = draw.scenes[q.scene_id]
+            atoms = [scene.marks[x] for x in "ABC"]
+            radii = covalent_radii[scene.numbers[atoms]] * cases.SETTINGS.radii
+            for camera in scene.cameras:
+                flat = scene.positions[atoms] @ camera.rotation[:2].T
+                for i, j in ((0, 1), (0, 2), (1, 2)) if camera.id in q.view_ids else ():
+                    assert np.linalg.norm(flat[i] - flat[j]) >= radii[i] + radii[j]
 
 
 def test_texts_come_back(draw):

@@ -23,7 +23,7 @@ from rc_hpc.benchmark.questions.options import QuestionOptions
 from rc_hpc.benchmark.records import STRATA, Question
 from rc_hpc.benchmark.scene_file import read_bases, read_scenes
 from rc_hpc.core.door import Talk
-from rc_hpc.core.errors import Exit, RcError, fault_of
+from rc_hpc.core.errors import Exit, RcError, UsageError
 
 #: Settings that say what a package may hold.
 RECORDED = (
@@ -42,11 +42,11 @@ def check_package(root: Path) -> list[Finding]:
 
     Raises
     ------
-    RcError
-        It is no folder; a `UsageError` where there is none.
+    UsageError
+        It is no folder.
     """
     if not root.is_dir():
-        raise fault_of(root)(f"{root}: no folder; give that of a package")
+        raise UsageError(f"{root}: no folder; give that of a package")
     stated = card()
     findings = list(check_files(root, stated.pixels))
     full, mini = (_rows(root, name, findings) for name in SETS)

@@ -62,9 +62,9 @@ def check_scenes(
 
 
 def _shares(scene: DisplayedScene, views: Sequence[str]) -> np.ndarray:
-    """The largest visible share of each atom in some views, (n,)."""
+    """Visible shares of each atom in some views, (views, n)."""
     rows = [k for k, camera in enumerate(scene.cameras) if camera.id in views]
-    found: np.ndarray = scene.visible[rows].max(axis=0)
+    found: np.ndarray = scene.visible[rows]
     return found
 
 
@@ -72,7 +72,7 @@ def _count(q: Question, scene: DisplayedScene, options) -> Iterator[Finding]:
     count = len(scene.numbers)
     if q.options[q.answer] != str(count):
         yield Finding("answer", q.id, f"{q.options[q.answer]} counts as right, not {count}")
-    if (_shares(scene, q.view_ids) < options.visible_count).any():
+    if (_shares(scene, q.view_ids).max(axis=0) < options.visible_count).any():
         yield Finding(
             "hidden",
             q.id,
@@ -86,10 +86,12 @@ def _marked(q: Question, scene: DisplayedScene, options) -> Iterator[Finding]:
         yield Finding("marks", q.id, f"its scene does not mark {', '.join(wanted)}")
         return
     atoms = [scene.marks[mark] for mark in wanted]
-    if (_shares(scene, q.view_ids)[atoms] < options.visible_mark).any():
-        yield Finding(
-            "hidden", q.id, f"a marked atom is visible to less than {options.visible_mark:.0%}"
-        )
+    shares, least = _shares(scene, q.view_ids)[:, atoms], options.visible_mark
+    if (shares.max(axis=0) < least).any():
+        yield Finding("hidden", q.id, f"a marked atom is visible to less than {least:.0%}")
+    elif q.qtype == "Q3" and (shares < least).any():
+        told = f"the atom of a letter is visible to less than {least:.0%} in one of its pictures"
+        yield Finding("hidden", q.id, told)
     if q.qtype == "Q3":
         camera = next(c for c in scene.cameras if c.id == q.view_ids[0])
         a, b, c = scene.positions[atoms]

@@ -6,8 +6,9 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from rc_hpc.benchmark.drawing import letter_heights
 from rc_hpc.benchmark.questions.balance import Wrong
-from rc_hpc.benchmark.questions.world import Candidate, Stratum, World, markable
+from rc_hpc.benchmark.questions.world import Candidate, Stratum, World, markable, visible
 from rc_hpc.benchmark.records import DisplayedScene
 
 #: The four options, by which is longer and whether by half or more.
@@ -46,7 +47,11 @@ def _compared(world: World, number: int) -> Iterator[Candidate]:
         if len(scene.numbers) < world.options.least_displayed:
             world.refused["Q3: fewer atoms than --least-displayed"] += 1
             continue
-        enough = np.flatnonzero(markable(scene, views, world.options))
+        enough = markable(scene, views, world.options)
+        enough &= visible(scene, views).min(axis=0) >= world.options.visible_mark
+        radii = _radii(scene, world)
+        enough &= letter_heights(radii * scene.px_per_angstrom) >= world.options.least_letter
+        enough = np.flatnonzero(enough)
         if len(enough) < 3:
             world.refused["Q3: fewer than three atoms are visible"] += 1
             continue
@@ -67,6 +72,8 @@ def _of(scene, world, views, atoms, number) -> Iterator[Candidate]:
     clear = longer - shorter >= options.distance_margin * longer
     clear &= (ratio <= options.near) | (ratio >= options.far)
     clear &= np.abs(seen[0] - seen[1]) >= options.projected_margin * np.maximum(*seen)
+    apart = _discs_apart(scene, world, views)
+    clear &= apart[a, b] & apart[a, c] & apart[b, c]
     trap = (true[0] > true[1]) != (seen[0] > seen[1])
     far = ratio > 1.5
     for of_trap in (True, False):
@@ -80,6 +87,25 @@ def _of(scene, world, views, atoms, number) -> Iterator[Candidate]:
                 )
                 if found:
                     yield found
+
+
+def _radii(scene: DisplayedScene, world: World) -> np.ndarray:
+    """Of its discs, (n,), Å."""
+    from ase.data import covalent_radii
+
+    return np.asarray(covalent_radii[scene.numbers] * world.settings.radii)
+
+
+def _discs_apart(scene: DisplayedScene, world: World, views) -> np.ndarray:
+    """Which pairs of discs no picture shows one over the other, (n, n): so letters lie apart."""
+    radii = _radii(scene, world)
+    found = np.ones((len(radii), len(radii)), bool)
+    for camera in scene.cameras:
+        if camera.id in views:
+            flat = scene.positions @ camera.rotation[:2].T
+            away = np.linalg.norm(flat[:, None] - flat[None], axis=-1)
+            found &= away >= radii[:, None] + radii[None]
+    return found
 
 
 def _candidate(scene, world, views, triple, trap, far) -> Candidate | None:

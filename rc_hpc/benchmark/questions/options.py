@@ -46,7 +46,9 @@ class QuestionOptions(Options):
     visible_mark, visibility
         Share of a marked atom that must be visible (Q2, Q3): on the ``mean`` of the eight
         candidate views, in ``all`` of them, or in ``any``; in each case also in one of the
-        pictures shown.
+        pictures shown, and, where a letter marks it (Q3), in all of them.
+    least_letter
+        Height of the letter of a mark (Q3) at least, px.
     least_displayed
         Atoms of a scene that are counted or compared (Q1a, Q3) at least.
     count_gap
@@ -99,6 +101,9 @@ class QuestionOptions(Options):
         "mean",
         "over the eight candidate views, for marked atoms",
         choices=("mean", "all", "any"),
+    )
+    least_letter: float = opt(
+        8.0, "height of a letter on an atom (Q3) at least", metavar="PX", check=at_least(0)
     )
     least_displayed: int = opt(
         8, "atoms of a scene that are counted or compared at least", metavar="N", check=at_least(2)

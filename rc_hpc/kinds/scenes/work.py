@@ -43,4 +43,15 @@ def facts(options: ScenesOptions) -> tuple[dict[str, Any], float]:
 def warm(_options: ScenesOptions) -> None:
     """Compile the painting of a picture."""
     nothing, pairs = np.zeros(1), np.zeros((1, 2))
-    seen_pixels(np.arange(2), pairs, nothing, pairs, pairs, nothing, np.zeros((1, 4)), 8, 8)
+    seen_pixels(
+        np.arange(2),
+        pairs,
+        nothing,
+        pairs,
+        pairs,
+        nothing,
+        np.zeros((1, 4)),
+        np.zeros(1, bool),
+        8,
+        8,
+    )
