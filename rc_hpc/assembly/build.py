@@ -145,7 +145,7 @@ class _Build:
         options = self.options.scenes
         work = self._work(SCENES, options, displays)
         self._warm(SCENES, options)
-        with PackedRows(packed, options.pack, self.comm.rank == 0) as rows:
+        with PackedRows(packed, options.pack, tell=self.comm.rank == 0) as rows:
             return run_rows(self.comm, rows, work, None, self.stop, self.state)
 
     def _work(self, kind: Kind, options: Any, output: Path) -> Work:

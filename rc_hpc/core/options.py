@@ -166,7 +166,10 @@ def opt(
 
 
 def derived(default: Any = MISSING, *, recorded: bool = True) -> Any:
-    """A field that nobody asks for: `settle`, or what comes before a run, fills it."""
+    """A field that nobody asks for: `settle`, or what comes before a run, fills it.
+
+    One that stays None is not recorded.
+    """
     value = {} if default is MISSING else {"default": default}
     return field(**value, hash=False, metadata={"recorded": recorded})
 
@@ -240,7 +243,7 @@ class Options:
         found = {}
         for one in fields(self):
             value = getattr(self, one.name)
-            if _recorded(one):
+            if _recorded(one) and (value is not None or _KEY in one.metadata):
                 found[one.name] = value.to_dict() if isinstance(value, Options) else value
         plain: dict[str, Any] = json.loads(json.dumps(found))
         return plain

@@ -124,7 +124,10 @@ class _Command:
             # A damaged file is told before kernels are compiled for it.
             on_root(self.comm, lambda: PackedReader(packed).close())
         at, tell = packed, self.comm.rank == 0
-        return self._finish(self._rows(lambda: PackedRows(at, self.options.pack, tell), packed))
+        but = getattr(self.options, "anew", ())
+        return self._finish(
+            self._rows(lambda: PackedRows(at, self.options.pack, but, tell), packed)
+        )
 
     def compute_source(self) -> int:
         """Compute every row of the kind's own source."""

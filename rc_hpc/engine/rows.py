@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import functools
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from pathlib import Path
 from typing import Any, Self
 
@@ -47,6 +47,8 @@ class PackedRows:
     path
     options
         Those that the file must have been packed under.
+    but
+        Names of those that may differ.
     tell
         Whether to warn of a file that lacks structures.
 
@@ -56,12 +58,14 @@ class PackedRows:
         Packed under other options.
     """
 
-    def __init__(self, path: Path, options: PackOptions, tell: bool = False):
+    def __init__(
+        self, path: Path, options: PackOptions, but: Collection[str] = (), tell: bool = False
+    ):
         self.reader = PackedReader(path)
         attrs = self.reader.attrs
         self.content = str(attrs["content_hash"])
         try:
-            same_pack(self.reader, options)
+            same_pack(self.reader, options, but)
         except UsageError:
             self.reader.close()
             raise
@@ -161,8 +165,8 @@ def _compute_all(
     return totals
 
 
-def same_pack(reader: PackedReader, options: PackOptions) -> None:
-    """Refuse a file that was packed under other options.
+def same_pack(reader: PackedReader, options: PackOptions, but: Collection[str] = ()) -> None:
+    """Refuse a file that was packed under other options; those named in `but` may differ.
 
     Raises
     ------
@@ -171,7 +175,7 @@ def same_pack(reader: PackedReader, options: PackOptions) -> None:
     packed = json.loads(reader.attrs["options"])
     for name, wanted in options.to_dict().items():
         # An option that the file's version did not have: its cells are taken as they are.
-        if packed.get(name, wanted) != wanted:
+        if name not in but and packed.get(name, wanted) != wanted:
             raise UsageError(
                 f"{reader.path} was packed with {name} {packed[name]}, this run asks for "
                 f"{wanted}: use the same value, or pack the source again"

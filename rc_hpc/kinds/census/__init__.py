@@ -32,6 +32,7 @@ KIND = Kind(
     costs="work:costs",
     facts="work:facts",
     warm="work:warm",
+    plan="work:plan",
     counts="counts:count_census",
     tables="tables:tables",
     table_lines={

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 from rc_hpc.core import constants
-from rc_hpc.core.options import Options, opt, tolerance
+from rc_hpc.core.options import Options, derived, opt, tolerance
 from rc_hpc.core.vocabulary import CENSUS_MERGES, ENUMERATIONS
 from rc_hpc.kinds.common import options as common
 from rc_hpc.kinds.packed.options import PackOptions
@@ -42,7 +43,9 @@ class CensusOptions(Options):
     max_candidates
         Candidates beyond which a structure is refused.
     pack
-        Options of the packed input.
+        Options of the packed input; its tau is that of the reconstructions' labels.
+    packed_tau
+        symprec of the true labels and of the quarantine where it is another one, Å.
     """
 
     protocol: dict[str, Any] = common.protocol()
@@ -94,10 +97,19 @@ class CensusOptions(Options):
         recorded=False,
     )
     pack: PackOptions = PackOptions()
+    packed_tau: float | None = derived(None)
+
+    #: Options of packing that may differ from those of the packed file.
+    anew: ClassVar[tuple[str, ...]] = ("tau",)
 
     def __post_init__(self) -> None:
         super().__post_init__()
         common.horizon(self.delta_max, (self.delta,), constants.DELTA_MAX)
+
+    def _phrases(self) -> Iterator[str]:
+        yield from super()._phrases()
+        if self.packed_tau is not None:
+            yield f"true labels and quarantine at the packed tau {self.packed_tau} Å"
 
     @classmethod
     def settle(cls, values: dict[str, Any]) -> dict[str, Any]:

@@ -116,7 +116,10 @@ class CensusOracle:
     ):
         self.options = options
         self.labeller = labeller or SpaceGroupLabel(
-            options.pack.tau, options.pack.angle_tolerance, recorder, packed=True
+            options.pack.tau,
+            options.pack.angle_tolerance,
+            recorder,
+            packed=options.packed_tau is None,
         )
         self.tiling = protocol.tiling
         self.recorder = recorder

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -93,10 +94,12 @@ def subset_dims(options: Any) -> dict[str, int]:
 
 def subset_statics(options: Any) -> dict[str, Any]:
     """Datasets of a file over view subsets that belong to no structure."""
-    protocol, subsets = protocol_of(options.protocol), options.subsets
+    protocol, subsets, packed = protocol_of(options.protocol), options.subsets, options.pack
+    if tau := getattr(options, "packed_tau", None):
+        packed = replace(packed, tau=tau)
     kappas = protocol.kappas()
     return {
-        **vocabulary(options.pack),
+        **vocabulary(packed),
         **protocol_datasets(protocol),
         "subsets/mask": (
             subset_masks(subsets),
