@@ -79,6 +79,11 @@ class Convention:
         """Palette as the pixels of pictures have it, (119, 3) uint8."""
         return np.asarray(np.round(self.palette * 255), np.uint8)
 
+    def fill(self, number: int) -> tuple[int, int, int]:
+        """Red, green and blue of an atomic number, 0 to 255."""
+        red, green, blue = map(int, np.round(self.palette[number] * 255))
+        return red, green, blue
+
     def scene(self, lattice_A, species, positions_A) -> Scene:
         """What is drawn of a crystal.
 
