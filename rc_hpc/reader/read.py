@@ -1,0 +1,338 @@
+"""Pictures and marks to a crystal, and whether its pictures, drawn again, are the same."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from rc_hpc.geometry.protocol import Protocol
+from rc_hpc.reader.bundle import Bundle, adjust
+from rc_hpc.reader.drawn import Drawn, Redrawing
+from rc_hpc.reader.exact import Crystal, exact
+from rc_hpc.reader.frame import Frame
+from rc_hpc.reader.labelled import by_pictures, dataset, labels
+from rc_hpc.reader.lattice import triples, vectors
+from rc_hpc.reader.marked import Marked, marked
+from rc_hpc.reader.origins import boxed, inked, layered
+from rc_hpc.reader.records import Knowledge, Limits, Marks, NotReadError, Reading
+from rc_hpc.reader.settle import FOUND_SIGMA, laid, settle
+from rc_hpc.reader.sites import LEAST_DISTANCE, Sites, finder
+from rc_hpc.symmetry.distances import min_distances
+
+#: Edge pixels from which on a mark cannot be a mistake.
+STRONG_ARC = 20
+#: Least standard error of a scale that marks alone tell, as a share of it.
+SCALE_SIGMA = 2e-4
+#: Standard errors of frame and sites may be this share of the label's tolerance.
+LABEL_SHARE = 0.2
+#: Standard error of a frame that is known, px.
+KNOWN_BLUR = 0.01
+#: How far the box may lie off where it is known, and off where dashes show it, px.
+KNOWN_SLACK, DASH_SLACK = 0.1, 3.0
+#: Lattices whose box is looked for.
+MOST_TRIPLES = 12
+#: Pixels that the loss of a site must cost where no disc is its alone.
+NEEDED = 30
+NOWHERE = "no place is seen in two pictures"
+#: Sites that may be spare and are tried one by one.
+MOST_SPARE = 12
+
+
+@dataclass(frozen=True)
+class Try:
+    """Tolerances of one search, px.
+
+    Attributes
+    ----------
+    vector
+        Of a displacement that two pictures foretell of a third.
+    lost
+        Share of the strong marks that may have no copy.
+    window, prior
+        Of the places of the box.
+    blurs
+        Of the frame, search after search.
+    """
+
+    vector: float
+    lost: float
+    window: float
+    prior: float
+    blurs: tuple[float, ...]
+
+
+TRIES = (
+    Try(0.4, 0.02, 3.0, 1.5, (0.08, 0.01)),
+    Try(0.4, 0.02, 3.0, 1.5, (0.4, 0.08, 0.01)),
+    Try(1.0, 0.05, 30.0, 10.0, (0.1, 0.03, 0.01)),
+    Try(1.5, 0.10, 40.0, 15.0, (0.8, 0.2, 0.03, 0.01)),
+)
+
+
+@dataclass(frozen=True, eq=False)
+class Found:
+    """A crystal found in the pictures, before it is held against them."""
+
+    lattice: np.ndarray
+    numbers: np.ndarray
+    positions: np.ndarray
+    sigma: np.ndarray
+    lattice_covariance: np.ndarray
+    spare: np.ndarray
+    unexplained: int
+    stretch_sigma: float
+
+
+def read(
+    pictures: Sequence[np.ndarray], marks: Sequence[Marks], knowledge: Knowledge, limits: Limits
+) -> Reading:
+    """Read one crystal.
+
+    Parameters
+    ----------
+    pictures : sequence of (H, W, 3) uint8
+        In the order of the cameras.
+    marks
+        Of each picture.
+    knowledge
+        All that is known beside them.
+    limits
+
+    Returns
+    -------
+    Reading
+        `read` where it is certified, else why it is not.
+    """
+    pictures = [np.ascontiguousarray(picture) for picture in pictures]
+    if sum(len(one) > 0 for one in marks) < 2:
+        return Reading("uncertified", "fewer than two pictures show discs")
+    joined = marked(pictures, marks, knowledge.convention, STRONG_ARC)
+    redrawing = Redrawing(pictures, knowledge, limits.levels)
+    find = finder(knowledge.rotations)
+    best: tuple[Found, Drawn] | None = None
+    message, status, tries = "", "uncertified", 0
+    for tried in TRIES[: limits.max_tries]:
+        tries += 1
+        try:
+            if knowledge.level == "K0":
+                found = _unknown(joined, marks, redrawing, find, tried)
+            else:
+                found = _known(joined, knowledge, find)
+            settled = _exact(*_parsimonious(found, redrawing), redrawing, limits)
+            if best is None or settled[1].total < best[1].total:
+                best = settled
+        except NotReadError as error:
+            status, message = error.status, str(error)
+            continue
+        if best is not None and best[1].total <= limits.max_pixels:
+            break
+        if knowledge.level != "K0":
+            break
+    if best is None:
+        return Reading(status, message, tries=tries)
+    return _judged(*best, limits, redrawing, tries)
+
+
+def _known(joined: Marked, knowledge: Knowledge, find: Callable[..., Sites]) -> Found:
+    """The crystal in a frame that is known."""
+    assert knowledge.lattice_A is not None and knowledge.pixels_per_A is not None
+    frame = Frame(
+        knowledge.rotations,
+        np.asarray(knowledge.lattice_A, float),
+        np.asarray(knowledge.pixels_per_A, float),
+        np.asarray(knowledge.origins_px, float),
+        knowledge.convention.tiling,
+    )
+    sites = find(joined, frame, KNOWN_BLUR, KNOWN_SLACK)
+    if not len(sites):
+        raise NotReadError("uncertified", NOWHERE)
+    bundle = adjust(
+        joined, frame, sites.positions, sites.rows, frame.scales, frame.scales, free=False
+    )
+    return _found(joined, bundle, sites, frame.lattice, bundle.positions, 0.0)
+
+
+def _unknown(
+    joined: Marked,
+    marks: Sequence[Marks],
+    redrawing: Redrawing,
+    find: Callable[..., Sites],
+    tried: Try,
+) -> Found:
+    """The crystal in a frame that the pictures must tell."""
+    scales = np.array([one.scale_px_per_A for one in marks])
+    spread = np.maximum(np.array([one.scale_sigma for one in marks]), SCALE_SIGMA * scales)
+    frame = _framed(joined, redrawing, scales, tried)
+    boxes = frame.origins
+    for blur in tried.blurs:
+        sites = find(joined, frame, blur, DASH_SLACK)
+        if not len(sites):
+            raise NotReadError("uncertified", NOWHERE)
+        bundle = adjust(joined, frame, sites.positions, sites.rows, scales, spread)
+        frame = bundle.frame
+    return _settled(joined, bundle, sites, redrawing, boxes, float((spread / scales).min()))
+
+
+def _protocol(knowledge: Knowledge) -> Protocol:
+    names = tuple(f"v{view}" for view in range(len(knowledge.rotations)))
+    return Protocol("reader", names, np.asarray(knowledge.rotations))
+
+
+def _framed(joined: Marked, redrawing: Redrawing, scales: np.ndarray, tried: Try) -> Frame:
+    """The frame whose box lies best on the dashes, and on which layers agree."""
+    knowledge, pictures = redrawing.knowledge, redrawing.pictures
+    held = vectors(joined, knowledge.rotations, scales, tried.vector, tried.lost)
+    lattices = triples(held)[:MOST_TRIPLES]
+    if not lattices:
+        raise NotReadError(
+            "no_lattice",
+            f"{len(held)} vector(s) take every picture to itself; three that span space are needed",
+        )
+    ink = inked(pictures, joined, scales)
+    framed = [
+        boxed(joined, ink, knowledge.convention, knowledge.rotations, scales, lattice)
+        for lattice in lattices
+    ]
+    score, places = max(framed, key=lambda one: one[0])
+    if score == -np.inf:
+        raise NotReadError("no_lattice", "no block of cells holds all discs")
+    lattice = lattices[[one[0] for one in framed].index(score)]
+    frame = Frame(
+        knowledge.rotations, lattice, scales, np.array([one[0][1] for one in places]),
+        knowledge.convention.tiling,
+    )  # fmt: skip
+    return layered(joined, frame, _protocol(knowledge), places, tried.window, tried.prior)[0]
+
+
+def _found(
+    joined: Marked, bundle: Bundle, sites: Sites, lattice, positions, stretch_sigma: float
+) -> Found:
+    return Found(
+        lattice,
+        joined.species[sites.species],
+        positions,
+        bundle.sigma,
+        bundle.lattice_covariance,
+        sites.spare,
+        len(sites.unexplained),
+        stretch_sigma,
+    )
+
+
+def _settled(joined, bundle, sites, redrawing, boxes, stretch_sigma: float) -> Found:
+    """The crystal in its box, which is laid on the dashes of the pictures."""
+    frame, knowledge = bundle.frame, redrawing.knowledge
+    radii = joined.radii[sites.species]
+    numbers = joined.species[sites.species]
+    n_views = len(frame.scales)
+    roots = np.tile(np.eye(2) / FOUND_SIGMA, (n_views, 1, 1))
+    known = (
+        frame, knowledge.convention, knowledge.size_px, bundle.positions, radii, stretch_sigma
+    )  # fmt: skip
+    settled = settle(*known, boxes, roots)
+    for _ in range(2):
+        drawn = redrawing.draw(settled.lattice, numbers, settled.positions)
+        shift, roots = laid(drawn, redrawing.pictures, joined.line)
+        origins = np.array([view.origin for view in drawn.views])
+        settled = settle(*known, origins + shift, roots)
+        if np.abs(shift).max() < 0.05:
+            break
+    left = float(np.sqrt(settled.covariance[3, 3]))
+    return _found(joined, bundle, sites, settled.lattice, settled.positions, left)
+
+
+def _parsimonious(found: Found, redrawing: Redrawing) -> tuple[Found, Drawn]:
+    """Without the sites whose loss the pictures do not show, and its drawing.
+
+    The one whose loss does most good goes first.
+    """
+    drawn = redrawing.draw(found.lattice, found.numbers, found.positions)
+    while np.any(found.spare):
+        spare = np.flatnonzero(found.spare)[:MOST_SPARE]
+        without = []
+        for site in spare:
+            keep = np.arange(len(found.numbers)) != site
+            again = redrawing.draw(found.lattice, found.numbers[keep], found.positions[keep])
+            without.append((again.total, site, again))
+        total, site, again = min(without, key=lambda one: one[:2])
+        if total > drawn.total:
+            told = [at for cost, at, _ in without if cost > drawn.total + NEEDED]
+            left = found.spare.copy()
+            left[told] = False
+            found = dataclasses.replace(found, spare=left)
+            break
+        keep = np.arange(len(found.numbers)) != site
+        found = dataclasses.replace(
+            found, numbers=found.numbers[keep], positions=found.positions[keep],
+            sigma=found.sigma[keep], spare=found.spare[keep],
+        )  # fmt: skip
+        drawn = again
+    return found, drawn
+
+
+def _exact(found: Found, drawn: Drawn, redrawing: Redrawing, limits: Limits) -> tuple[Found, Drawn]:
+    """With symmetries, directions and ties exact where the pictures are drawn better so."""
+    if drawn.total == 0:
+        return found, drawn
+    crystal = _crystal(found)
+    data = dataset(crystal, limits.tau)
+    symmetries = None
+    if data is not None and len(data.rotations) > 1:
+        symmetries = data.rotations, data.translations
+    crystal, drawn = exact(crystal, drawn, redrawing, symmetries, found.stretch_sigma)
+    found = dataclasses.replace(
+        found, lattice=crystal.lattice, numbers=crystal.numbers, positions=crystal.positions,
+        sigma=found.sigma[crystal.sites], spare=found.spare[crystal.sites],
+    )  # fmt: skip
+    return found, drawn
+
+
+def _crystal(found: Found) -> Crystal:
+    return Crystal(found.lattice, found.numbers, found.positions, np.arange(len(found.numbers)))
+
+
+def _judged(found, drawn, limits, redrawing, tries) -> Reading:
+    """The reading, certified or not."""
+    crystal = _crystal(found)
+    fractional = crystal.fractional
+    numbers = labels(found.lattice, fractional, found.numbers, limits.symprecs)
+    at_tau = labels(found.lattice, fractional, found.numbers, (limits.tau,))[0]
+    told = by_pictures(crystal, drawn, limits, redrawing)
+    why = doubts(found, drawn, limits)
+    if not why and told != at_tau:
+        why = f"space group {at_tau} at {limits.tau:g} Å, but {told} draws the pictures as well"
+    return Reading(
+        "uncertified" if why else "read",
+        why,
+        found.lattice,
+        found.numbers,
+        fractional,
+        found.sigma,
+        found.lattice_covariance,
+        drawn.total,
+        not why,
+        told,
+        numbers,
+        tries,
+    )
+
+
+def doubts(found: Found, drawn: Drawn, limits: Limits) -> str:
+    """Why a reading is not certified; empty where nothing speaks against it."""
+    if drawn.total > limits.max_pixels:
+        return f"drawn again, {drawn.total} pixels differ (at most {limits.max_pixels})"
+    frame = float(np.sqrt(max(0.0, np.linalg.eigvalsh(found.lattice_covariance)[-1])))
+    if max(frame, found.sigma.max()) > LABEL_SHARE * limits.tau:
+        return (
+            f"standard errors of {frame:.4f} Å (lattice) and {found.sigma.max():.4f} Å (sites) "
+            f"are too large for a label at {limits.tau:g} Å"
+        )
+    closest = min_distances(found.lattice, found.positions, found.numbers)
+    if min(closest) < LEAST_DISTANCE:
+        return f"two sites {min(closest):.3f} Å apart"
+    if np.any(found.spare):
+        return f"{int(found.spare.sum())} site(s) without a disc of their own"
+    return ""

@@ -1,0 +1,120 @@
+"""From marks to a certified crystal."""
+
+import dataclasses
+
+import numpy as np
+import pytest
+import read_cases as cases
+
+from rc_hpc.reader.drawn import Redrawing
+from rc_hpc.reader.read import read
+from rc_hpc.reader.records import Limits, Marks
+
+LIMITS = Limits()
+
+
+def reading(drawn, level):
+    return read(drawn.pictures, drawn.marks, drawn.knowledge(level), LIMITS)
+
+
+def right(found, drawn):
+    return cases.same_crystal(
+        found.lattice_A,
+        found.species,
+        found.fractional @ found.lattice_A,
+        (drawn.lattice, drawn.numbers, drawn.positions),
+    )
+
+
+@pytest.mark.parametrize("every", [False, True])
+@pytest.mark.parametrize("name", cases.cells())
+def test_true_centres_in_a_known_frame_give_the_crystal(name, every):
+    drawn = cases.made(name, every=every, least=1)
+    found = reading(drawn, "K1")
+    assert found.status == "read", found.message
+    assert found.certified and found.tries == 1
+    assert found.numbers[0] == cases.cells()[name][3]
+    assert right(found, drawn)
+
+
+@pytest.mark.parametrize("name", cases.cells())
+def test_marks_alone_give_the_crystal_where_nothing_else_is_known(name):
+    drawn = cases.made(name, noise=0.004, scale_error=1e-4)
+    found = reading(drawn, "K0")
+    assert found.status == "read", found.message
+    assert found.numbers[0] == found.number_by_pictures == cases.cells()[name][3]
+    assert right(found, drawn)
+    assert found.differing_pixels <= LIMITS.max_pixels
+
+
+def test_the_truth_drawn_again_differs_in_no_pixel():
+    for name in cases.cells():
+        drawn = cases.made(name)
+        again = Redrawing(drawn.pictures, drawn.knowledge("K0"), 0)
+        assert again.draw(drawn.lattice, drawn.numbers, drawn.positions).total == 0
+
+
+@pytest.mark.parametrize("change", ["moved", "element", "added", "missing"])
+@pytest.mark.parametrize("name", cases.cells())
+def test_the_certificate_notices_another_crystal(name, change):
+    """The reading of one crystal is held against the pictures of one that is nearly the same."""
+    drawn = cases.made(name)
+    numbers, positions = drawn.numbers.copy(), drawn.positions.copy()
+    if change == "moved":
+        positions[-1] += 0.02 * np.array((0.6, 0.48, 0.64))
+    elif change == "element":
+        numbers[-1] += 1
+    elif change == "added":
+        numbers = np.append(numbers, 1)
+        positions = np.concatenate((positions, [drawn.lattice.sum(0) * (0.43, 0.41, 0.47)]))
+    else:
+        numbers, positions = numbers[:-1], positions[:-1]
+    other = Redrawing(drawn.pictures, drawn.knowledge("K0"), LIMITS.levels)
+    again = other.draw(drawn.lattice, numbers, positions)
+    assert again.total > LIMITS.max_pixels
+
+
+def test_neither_order_of_atoms_nor_of_vectors_changes_the_reading():
+    name = "skew"
+    drawn = cases.made(name, noise=0.004)
+    order = np.array([3, 1, 7, 0, 5, 2, 6, 4])
+    turned = cases.case(
+        drawn.lattice[[2, 0, 1]], drawn.numbers[order], drawn.positions[order], noise=0.004
+    )
+    for one in (drawn, turned):
+        found = reading(one, "K0")
+        assert found.certified and right(found, drawn) and right(found, turned)
+
+
+def hostile(drawn, other):
+    """Pictures that show no crystal, and their marks."""
+    nothing = Marks(
+        np.empty(0, np.int64), np.empty((0, 2)), np.empty((0, 2, 2)), np.empty(0),
+        np.empty(0, np.int64), np.empty(0), drawn.marks[0].scale_px_per_A, 1.0,
+    )  # fmt: skip
+    blank = np.full_like(drawn.pictures[0], 255)
+    yield "blank", [blank, *drawn.pictures[1:]], [nothing, *drawn.marks[1:]]
+    yield "all blank", [blank] * 5, [nothing] * 5
+    yield "equal", [drawn.pictures[3]] * 5, [drawn.marks[3]] * 5
+    yield "another", [*drawn.pictures[:4], other.pictures[4]], [*drawn.marks[:4], other.marks[4]]
+    yield "order", drawn.pictures[::-1], drawn.marks[::-1]
+
+
+@pytest.mark.parametrize("level", ["K0", "K1"])
+def test_what_is_no_crystal_is_never_certified(level):
+    drawn, other = cases.made("skew", noise=0.004), cases.made("rutile", noise=0.004)
+    for name, pictures, marks in hostile(drawn, other):
+        found = read(pictures, marks, drawn.knowledge(level), LIMITS)
+        assert not found.certified and found.status != "read", name
+        assert found.message, name
+
+
+def test_a_frame_that_the_marks_leave_loose_is_not_certified():
+    drawn = cases.made("skew")
+    loose = [
+        dataclasses.replace(one, covariance_px2=one.covariance_px2 + np.eye(2))
+        for one in drawn.marks
+    ]
+    found = read(drawn.pictures, loose, drawn.knowledge("K1"), LIMITS)
+    assert found.differing_pixels <= LIMITS.max_pixels
+    assert not found.certified and "standard errors" in found.message
