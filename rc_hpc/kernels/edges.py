@@ -13,6 +13,11 @@ from numba import njit
 #: Steps to the neighbours of a pixel, those that share a side first.
 _STEPS = np.array(((0, 1), (1, 0), (0, -1), (-1, 0), (1, 1), (1, -1), (-1, 1), (-1, -1)))
 
+#: Cosines of the largest angle between the normals on one local circle; the second where the first
+#: finds fewer pixels than a circle needs.
+_CONES = (0.766, 0.174)
+_LEAST_AROUND = 6
+
 
 @njit(cache=True)
 def fill_codes(pixels, table):
@@ -227,7 +232,8 @@ def local_circles(places, code, share, normals, shape, reach):
     """Circle through the edge around each edge pixel: its normal there, and its radius.
 
     The least-squares circle (Kasa) through the edge in the pixels around of the same fill whose
-    normals are within 40 degrees, twice, with better normals the second time.
+    normals are within 40 degrees, or 80 on small circles, twice, with better normals the second
+    time.
 
     Parameters
     ----------
@@ -259,23 +265,11 @@ def local_circles(places, code, share, normals, shape, reach):
         for k in range(n):
             nx, ny = before[k]
             count = 0
-            column, row = places[k]
-            for i in range(max(0, row - reach), min(shape[0], row + reach + 1)):
-                for j in range(max(0, column - reach), min(shape[1], column + reach + 1)):
-                    m = index[i, j]
-                    if m < 0 or code[m] != code[k]:
-                        continue
-                    ax, ay = before[m]
-                    if ax * nx + ay * ny < 0.766:
-                        continue
-                    off = edge_distance(share[m], ax, ay)
-                    px, py = j - column + off * ax, i - row + off * ay
-                    # Along the normal the edge bends away by less than this.
-                    if abs(px * nx + py * ny) > 1.5 + 0.4 * abs(py * nx - px * ny):
-                        continue
-                    near[count, 0], near[count, 1] = px, py
-                    count += 1
-            if count < 6:
+            for cosine in _CONES:
+                count = _edge_around(places, code, share, before, index, k, reach, cosine, near)
+                if count >= _LEAST_AROUND:
+                    break
+            if count < _LEAST_AROUND:
                 radius[k] = 0.0
                 continue
             x, y, size, rms = circle_through(near[:count])
@@ -289,6 +283,31 @@ def local_circles(places, code, share, normals, shape, reach):
             found[k, 0], found[k, 1] = sign * ux / length, sign * uy / length
             radius[k], residual[k] = sign * size, rms
     return found, radius, residual
+
+
+@njit(cache=True)
+def _edge_around(places, code, share, normals, index, k, reach, cosine, near):
+    """Put the edge around pixel k into `near`, px from its middle; the number of its points."""
+    nx, ny = normals[k]
+    column, row = places[k]
+    count = 0
+    for i in range(max(0, row - reach), min(index.shape[0], row + reach + 1)):
+        for j in range(max(0, column - reach), min(index.shape[1], column + reach + 1)):
+            m = index[i, j]
+            if m < 0 or code[m] != code[k]:
+                continue
+            ax, ay = normals[m]
+            along = ax * nx + ay * ny
+            if along < cosine:
+                continue
+            off = edge_distance(share[m], ax, ay)
+            px, py = j - column + off * ax, i - row + off * ay
+            # Along the normal the edge bends away by less than this.
+            if abs(px * nx + py * ny) > 1.5 + (1.0 - 0.7 * cosine) * abs(py * nx - px * ny):
+                continue
+            near[count, 0], near[count, 1] = px, py
+            count += 1
+    return count
 
 
 @njit(cache=True)
