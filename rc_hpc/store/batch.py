@@ -7,20 +7,17 @@ batch's rows; its children are a dict from a table's name to such a dict, where 
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import EnumType
 
 import numpy as np
 
+from rc_hpc.core.text import NOT_STORABLE
 from rc_hpc.store.schema import FIXED_DIMS, TEXT, Column, Schema
 
 Batch = dict[str, np.ndarray]
 Children = dict[str, Batch]
-
-# HDF5 text ends at a NUL; lone surrogates (undecodable file names) have no UTF-8.
-_NOT_STORABLE = re.compile("[\x00\ud800-\udfff]")
 
 
 @dataclass(frozen=True)
@@ -46,11 +43,6 @@ class Rows:
         columns = self.children[table]
         first, last = np.searchsorted(columns["structure"], (row, row + 1))
         return {name: values[first:last] for name, values in columns.items()}
-
-
-def storable(text: str) -> str:
-    """`text` with the characters that HDF5 cannot hold written as backslash escapes."""
-    return _NOT_STORABLE.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
 
 
 def shape_of(column: Column, n: int, dims: dict[str, int]) -> tuple[int, ...]:
@@ -115,7 +107,7 @@ def _check_table(
             for value in array.ravel():
                 if not isinstance(value, str):
                     raise ValueError(f"{name}: {value!r} is not text")
-                if _NOT_STORABLE.search(value):
+                if NOT_STORABLE.search(value):
                     raise ValueError(
                         f"{name}: {value!r} holds characters that HDF5 text cannot; use `storable`"
                     )

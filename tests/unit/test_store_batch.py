@@ -7,7 +7,8 @@ from store_cases import BOTH, DIMS, batch_of, keys_of
 from rc_hpc.core.vocabulary import LabelStatus
 from rc_hpc.kinds.census.schema import CENSUS
 from rc_hpc.kinds.packed.schema import PACKED
-from rc_hpc.store.batch import check_batch, empty_batch, empty_children, storable
+from rc_hpc.core.text import storable
+from rc_hpc.store.batch import check_batch, empty_batch, empty_children
 
 
 @pytest.mark.parametrize("schema", BOTH, ids=lambda schema: schema.kind)
