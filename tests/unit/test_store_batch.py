@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 from store_cases import BOTH, DIMS, batch_of, keys_of
 
+from rc_hpc.core.text import storable
 from rc_hpc.core.vocabulary import LabelStatus
 from rc_hpc.kinds.census.schema import CENSUS
 from rc_hpc.kinds.packed.schema import PACKED
-from rc_hpc.core.text import storable
 from rc_hpc.store.batch import check_batch, empty_batch, empty_children
 
 
