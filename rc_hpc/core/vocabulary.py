@@ -48,6 +48,10 @@ class Side(IntEnum):
     held_out = 3
 
 
+#: What a reader of pictures knows beside them; see `rc_hpc.reader.records.Knowledge`.
+LEVELS = ("K0", "K1", "K2")
+
+
 class System(IntEnum):
     """Crystal system as stored; 0 where there is no label."""
 
@@ -115,6 +119,17 @@ class Renderer(IntEnum):
 
     fast = 0
     ase = 1
+
+
+class ReadStatus(IntEnum):
+    """How reading the pictures of a crystal has ended."""
+
+    refused = 0
+    read = 1
+    uncertified = 2
+    no_lattice = 3
+    no_scale = 4
+    convention = 5
 
 
 class Outcome(IntEnum):

@@ -19,16 +19,38 @@ def decode(data: bytes, size: int, filter_: str, name: str) -> np.ndarray:
 
     Parameters
     ----------
-    data
-        Bytes of a PNG file, no other format is decoded; transparent pixels are laid on white.
     filter_
         One of `FILTERS`.
-    name
-        Shown in messages.
+    data, name
+        See `rgb_of`.
 
     Returns
     -------
     (size, size, 3) uint8
+
+    Raises
+    ------
+    RcError
+        It is no picture, or not a square one.
+    """
+    from PIL import Image
+
+    pixels = rgb_of(data, name)
+    if pixels.shape[0] == size:
+        return pixels
+    image = Image.fromarray(pixels)
+    return np.asarray(image.resize((size, size), Image.Resampling[filter_.upper()]))
+
+
+def rgb_of(data: bytes, name: str) -> np.ndarray:
+    """One square picture as RGB, (n, n, 3) uint8.
+
+    Parameters
+    ----------
+    data
+        Bytes of a PNG file, no other format is decoded; transparent pixels are laid on white.
+    name
+        Shown in messages.
 
     Raises
     ------
@@ -55,10 +77,7 @@ def decode(data: bytes, size: int, filter_: str, name: str) -> np.ndarray:
             if image.has_transparency_data:
                 image = image.convert("RGBA")
                 image = Image.alpha_composite(Image.new("RGBA", image.size, "white"), image)
-            image = image.convert("RGB")
-            if image.width != size:
-                image = image.resize((size, size), Image.Resampling[filter_.upper()])
-            return np.asarray(image)
+            return np.asarray(image.convert("RGB"))
     except RcError:
         raise
     except Exception as error:  # whatever a decoder throws

@@ -22,6 +22,7 @@ FOLDERS = (
     "noise",
     "unique",
     "renders",
+    "readings",
     "scenes",
     "pictures",
     "determined",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import hashlib
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -78,6 +79,16 @@ class Convention:
     def fills(self) -> np.ndarray:
         """Palette as the pixels of pictures have it, (119, 3) uint8."""
         return np.asarray(np.round(self.palette * 255), np.uint8)
+
+    def identity(self) -> dict[str, Any]:
+        """All that pictures depend on, as plain JSON values; colours and radii as their hash."""
+        values = np.concatenate((self.palette.ravel(), self.radii_A))
+        rules = ("name", "line_pt", "dash_A", "box", "margin", "order")
+        return {
+            **{rule: getattr(self, rule) for rule in rules},
+            "tiling": list(self.tiling),
+            "colours_and_radii": hashlib.sha256(np.ascontiguousarray(values).tobytes()).hexdigest(),
+        }
 
     def fill(self, number: int) -> tuple[int, int, int]:
         """Red, green and blue of an atomic number, 0 to 255."""

@@ -10,12 +10,11 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from rc_hpc.core.constants import TAU
+from rc_hpc.core.vocabulary import LEVELS, ReadStatus
 from rc_hpc.reader.convention import Convention
 
-#: What a reader may know beside the pictures; see `Knowledge`.
-LEVELS = ("K0", "K1", "K2")
 #: How a reading may end.
-STATUSES = ("read", "uncertified", "no_lattice", "no_scale", "convention", "refused")
+STATUSES = tuple(ReadStatus.__members__)
 #: Tolerances of the labels of a reading, Å.
 SYMPRECS = (0.01, 0.02, 0.03, 0.05, 0.1)
 

@@ -43,6 +43,7 @@ CARRIERS = (
 READERS = {
     "packed": ["rc_hpc.structures.sources"],
     "determined": ["rc_hpc.kinds.determined.source"],
+    "readings": ["rc_hpc.kinds.readings.source"],
 }
 EXAMPLE = Path(__file__).parents[1] / "kinds" / "distances"
 #: Runs commands of the copy in one process; each line of its output is the code of one.

@@ -1,0 +1,246 @@
+"""Pictures of crystals, one row a crystal: of a rendering run, or of a folder of PNGs.
+
+A manifest holds the truth too. What is opened of it here are the names, hashes and sizes of the
+pictures, the cameras and the rules of drawing; `Pictures.more` opens what a level allows.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from rc_hpc.core.errors import Status, UsageError, fault_of
+from rc_hpc.core.files import read_regular
+from rc_hpc.core.ids import read_ids
+from rc_hpc.core.text import storable
+from rc_hpc.geometry.protocol import Protocol, load_protocol
+from rc_hpc.images.files import HDF5, LARGEST_FILE
+from rc_hpc.images.pixels import rgb_of
+from rc_hpc.kinds.common.source import Listed
+from rc_hpc.kinds.renders.manifest import read_manifest
+from rc_hpc.reader.convention import Convention, load_convention, named
+from rc_hpc.store import layout
+from rc_hpc.store.batch import Batch
+from rc_hpc.store.reader import open_ours
+
+
+@dataclass(frozen=True)
+class Pictured:
+    """The pictures of one crystal.
+
+    Attributes
+    ----------
+    id
+    paths
+        In the order of the cameras.
+    digests
+        SHA-256 that each must have; empty where any will do.
+    """
+
+    id: str
+    paths: tuple[Path, ...]
+    digests: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Pictures(Listed):
+    """Crystals with pictures, and how all of these are drawn.
+
+    Attributes
+    ----------
+    protocol
+        The cameras.
+    drawn
+        Rules of drawing.
+    size_px
+        Width and height; 0 where no picture could be opened.
+    manifest
+        Of a rendering run; None: a folder.
+    """
+
+    protocol: Protocol
+    drawn: Convention
+    size_px: int
+    manifest: Path | None = None
+
+    def more(self, level: str) -> dict[str, dict[str, Any]]:
+        """What is known of each crystal at a level, by id: fields of a `Knowledge`.
+
+        Raises
+        ------
+        UsageError
+            The pictures of a folder come with nothing more.
+        """
+        if level == "K0":
+            return {}
+        if self.manifest is None:
+            raise UsageError(
+                f"--knowledge {level}: a folder of pictures tells no lattice; take K0, or the "
+                "manifest of a rendering run"
+            )
+        return _geometry(self.manifest, set(self.ids), level)
+
+
+def open_pictures(
+    path: Path, ids: Path | None, cameras: str | None, convention: str | None
+) -> Pictures:
+    """The pictures that were asked for; see `rc_hpc.kinds.readings.options.PicturesSource`.
+
+    Raises
+    ------
+    RcError
+        They cannot be opened; the message says why.
+    """
+    if path.suffix in HDF5:
+        if cameras or convention:
+            raise UsageError(
+                f"--cameras and --convention are of a folder of pictures; {path} tells its own"
+            )
+        return _of_manifest(path, _wanted(ids))
+    if not path.is_dir():
+        raise UsageError(f"no manifest (.h5) and no folder {path}")
+    protocol = load_protocol(cameras or "frozen")
+    protocol.require_orthographic("readings")
+    return _of_folder(path, _wanted(ids), protocol, load_convention(convention or "C1"))
+
+
+def _wanted(file: Path | None) -> Sequence[str] | None:
+    return None if file is None else read_ids(file, "--ids")
+
+
+def _of_manifest(path: Path, wanted: Sequence[str] | None) -> Pictures:
+    if not path.is_file():
+        raise UsageError(f"no file {path}")
+    manifest = read_manifest(path)
+    ids = list(dict.fromkeys(manifest.ids))
+    if wanted is not None:
+        ids = _only(ids, wanted, path)
+    items, lacking = [], []
+    for id_ in ids:
+        row = manifest.row[id_]
+        whole = bool(manifest.whole[row])
+        lacking.append("" if whole else f"{path} has no picture of it for every camera")
+        paths = tuple(manifest.paths(row)) if whole else ()
+        items.append(Pictured(id_, paths, tuple(manifest.digests[row]) if whole else ()))
+    options = manifest.options
+    drawn = named(options["convention"], manifest.tiling, float(options["radii_factor"]))
+    protocol = manifest.protocol
+    content = [manifest.content_hash, *ids]
+    return Pictures(
+        _columns(items, str(path), lacking), items, _digest(content), protocol, drawn,
+        int(options["size"]), path,
+    )  # fmt: skip
+
+
+def _of_folder(
+    path: Path, wanted: Sequence[str] | None, protocol: Protocol, drawn: Convention
+) -> Pictures:
+    try:
+        folders = sorted(one for one in path.iterdir() if one.is_dir())
+        if any(one.suffix.lower() == ".png" for one in path.iterdir()):
+            folders = [path]
+    except OSError as error:
+        raise fault_of(path)(f"{path}: cannot be listed ({error.strerror})") from error
+    by_id = {(one.resolve() if one == path else one).name: one for one in folders}
+    ids = list(by_id) if wanted is None else _only(list(by_id), wanted, path)
+    items, lacking, content = [], [], [json.dumps([protocol.identity(), drawn.identity()])]
+    sizes = []
+    for id_ in ids:
+        paths = tuple(by_id[id_] / f"{view}.png" for view in protocol.views)
+        missing = [one.name for one in paths if not one.is_file()]
+        lacking.append(
+            f"{by_id[id_]} lacks {', '.join(missing)}: a PNG is named by its camera"
+            if missing
+            else ""
+        )
+        digests = ["" if missing else _sha256(one) for one in paths]
+        sizes += [] if missing else [_size(paths[0])]
+        content += [id_, *digests]
+        items.append(Pictured(id_, () if missing else paths, tuple(digests)))
+    if not items:
+        raise UsageError(f"{path}: holds no PNG, and no folder of PNGs")
+    sizes = [size for size in sizes if size]
+    size = max(set(sizes), key=sizes.count) if sizes else 0
+    return Pictures(
+        _columns(items, str(path), lacking), items, _digest(content), protocol, drawn, size
+    )
+
+
+def _only(ids: Sequence[str], wanted: Sequence[str], where: Path) -> list[str]:
+    if strange := [id_ for id_ in wanted if id_ not in set(ids)]:
+        raise UsageError(f"--ids: {where} has no {strange[0]!r}")
+    return [id_ for id_ in ids if id_ in set(wanted)]
+
+
+def _sha256(path: Path) -> str:
+    try:
+        return hashlib.sha256(read_regular(path, LARGEST_FILE)).hexdigest()
+    except OSError:
+        return ""  # told when it is opened to be read
+
+
+def _size(path: Path) -> int:
+    """Width and height of a picture; 0 where it is none."""
+    try:
+        return int(rgb_of(read_regular(path, LARGEST_FILE), str(path)).shape[0])
+    except Exception:  # noqa: BLE001 - told when it is opened to be read
+        return 0
+
+
+def _digest(parts: Sequence[str]) -> str:
+    return hashlib.sha256(json.dumps(list(parts)).encode()).hexdigest()
+
+
+def _columns(items: Sequence[Pictured], where: str, lacking: Sequence[str]) -> Batch:
+    """What is known of the crystals before their pictures are read."""
+
+    def texts(values: Iterable[str]) -> np.ndarray:
+        return np.array([storable(value) for value in values], object)
+
+    return {
+        "structures/id": texts(item.id for item in items),
+        "structures/duplicate": np.zeros(len(items), np.int32),
+        "structures/source": texts(where for _ in items),
+        "structures/sha256": texts(_digest(item.digests) for item in items),
+        "structures/status": np.array(
+            [Status.read_error if why else Status.ok for why in lacking], np.uint8
+        ),
+        "structures/message": texts(lacking),
+    }
+
+
+def _geometry(path: Path, ids: set[str], level: str) -> dict[str, dict[str, Any]]:
+    """Lattices, scales, origins and, at level K2, elements of a manifest, by id."""
+    with open_ours(path, "renders") as h5:
+        every = list(map(str, layout.read_rows(h5["structures/id"])))
+        lattices = h5["structures/lattice"][()]
+        views = len(h5["protocol/view"])
+        row, view = h5["pictures/structure"][()].astype(int), h5["pictures/view"][()].astype(int)
+        scales, origins = np.full((len(every), views), np.nan), np.full((len(every), views, 2), 0.0)
+        scales[row, view] = h5["pictures/px_per_angstrom"][()]
+        for axis, name in enumerate(("origin_u", "origin_v")):
+            origins[row, view, axis] = h5[f"pictures/{name}"][()]
+        species: dict[int, list[int]] = {}
+        if level == "K2":
+            first = (h5["discs/view"][()] == 0) & (h5["discs/site"][()] >= 0)
+            tiles = int(np.prod(h5["protocol/tiling"][()]))
+            for at, number in zip(
+                h5["discs/structure"][()][first], h5["discs/number"][()][first], strict=True
+            ):
+                species.setdefault(int(at), []).append(int(number))
+            species = {at: sorted(numbers)[::tiles] for at, numbers in species.items()}
+    found: dict[str, dict[str, Any]] = {}
+    for at, id_ in enumerate(every):
+        if id_ in ids and np.isfinite(scales[at]).all() and id_ not in found:
+            found[id_] = {
+                "lattice_A": lattices[at],
+                "pixels_per_A": scales[at],
+                "origins_px": origins[at],
+            } | ({"species": tuple(species[at])} if level == "K2" else {})
+    return found
