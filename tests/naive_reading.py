@@ -50,6 +50,27 @@ def explanations(points, views, rotations):
                 yield chosen
 
 
+def painted(places, reach, spots, screen, radii, ends, half_widths, rotations):
+    """Where every spot of the disc of a place lies on a disc or a line, (C, V) bool."""
+    found = np.zeros((len(places), len(rotations)), bool)
+    for c, place in enumerate(places):
+        for v, rotation in enumerate(rotations):
+            middle = place @ rotation[:, :2]
+            whole = []
+            for spot in middle + reach[c] * spots:
+                on = [np.linalg.norm(spot - x) <= r for x, r in zip(screen[v], radii)]
+                for line, half in zip(ends[v], half_widths):
+                    a, b = line[:2], line[2:]
+                    beside = (spot - a) @ (b - a) >= 0 and (spot - b) @ (a - b) >= 0
+                    area = np.linalg.det(np.array([b - a, spot - a]))
+                    height = abs(area) / np.linalg.norm(b - a)
+                    to_ends = min(np.linalg.norm(spot - a), np.linalg.norm(spot - b))
+                    on.append((height if beside else to_ends) <= half)
+                whole.append(any(on))
+            found[c, v] = all(whole)
+    return found
+
+
 def reconstructed(points, numbers, rotations, delta):
     """Points by another rule than ours: rays and images within delta, merged below 2 delta.
 

@@ -20,7 +20,7 @@ from rc_hpc.benchmark.reading import exact
 from rc_hpc.benchmark.reading.floors import own_floors
 from rc_hpc.benchmark.reading.reader import Asked
 from rc_hpc.benchmark.records import LETTERS, STRATA, Question
-from rc_hpc.benchmark.scene_file import read_scenes
+from rc_hpc.benchmark.scene_file import read_scenes, read_settings
 from rc_hpc.core.door import Talk, setup_logging
 from rc_hpc.core.errors import Exit, RcError
 from rc_hpc.core.files import disk_errors, name_a_folder, write_whole
@@ -49,8 +49,11 @@ def run(options: BaselineOptions, talk: Talk) -> int:
     }
     file = options.scenes or package.root / SCENES
     if file.is_file() or options.scenes:
-        scenes = {scene.id: scene for scene in read_scenes(file)}
-        asked = [asked_of(question, scenes, complete=True) for question in package.questions]
+        scenes, display = {scene.id: scene for scene in read_scenes(file)}, read_settings(file)
+        asked = [
+            asked_of(question, scenes, complete=True)._replace(display=display)
+            for question in package.questions
+        ]
         readers |= {("image", name): told for name, told in with_scenes(asked).items()}
     elif not talk.quiet:
         print(f"{file} is not there: no readers of coordinates, floors or projections")

@@ -8,15 +8,15 @@ import numpy as np
 
 from rc_hpc.benchmark.palette import HIGHLIGHT, fogged, palette
 from rc_hpc.benchmark.records import DisplayedScene
-from rc_hpc.benchmark.settings import DisplaySettings
+from rc_hpc.benchmark.settings import BOND_POINTS, DisplaySettings
 from rc_hpc.images.build import atom_discs, bonds, dashed_edges
 from rc_hpc.images.fast import FastRenderer
 from rc_hpc.images.scene import BLACK, DPI, LINE_WIDTH, NO_TEXTS, Discs, Scene, Segments, Texts
 from rc_hpc.images.view import View, bounds, project
 from rc_hpc.kernels.painting import seen_pixels
 
-#: Of bonds: red, green and blue alike, and their width, points.
-BOND_GREY, BOND_POINTS = 0.30, 2.2
+#: Of bonds: red, green and blue alike.
+BOND_GREY = 0.30
 #: Width of the ring around what is asked about, px.
 RING = 2.5
 #: Height of a mark's letter in radii of its disc, within which it lies, and at most, px; and the

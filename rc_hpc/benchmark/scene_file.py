@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from rc_hpc.benchmark.records import BaseStructure, Camera, DisplayedScene
+from rc_hpc.benchmark.settings import DisplaySettings
 from rc_hpc.core.errors import RcError
 from rc_hpc.store import layout
 from rc_hpc.store.reader import open_ours
@@ -238,6 +241,19 @@ def read_scenes(path: str | Path) -> list[DisplayedScene]:
     return found
 
 
+def read_settings(path: str | Path) -> DisplaySettings:
+    """How the scenes of a file were displayed and are drawn.
+
+    Raises
+    ------
+    RcError
+        It is no such file.
+    """
+    with _opened(path) as h5:
+        told = json.loads(h5.attrs["options"])
+    return DisplaySettings.from_dict(told.get("scenes", told)["display"])
+
+
 def read_bases(path: str | Path) -> list[BaseStructure]:
     """The base structures of a file's scenes, each once, in its order."""
     tables = _read(path, ("bases", "base_atoms", "base_pairs"))
@@ -263,12 +279,18 @@ def read_bases(path: str | Path) -> list[BaseStructure]:
     return list(found.values())
 
 
-def _read(path: str | Path, names: Iterable[str] = tuple(TABLES)) -> dict[str, Any]:
+@contextmanager
+def _opened(path: str | Path) -> Iterator[Any]:
     with open_ours(path) as h5:
         if h5.attrs["kind"] not in KINDS:
             raise RcError(
                 f"{path}: a {h5.attrs['kind']} file holds no scenes; give scenes.h5 of a package"
             )
+        yield h5
+
+
+def _read(path: str | Path, names: Iterable[str] = tuple(TABLES)) -> dict[str, Any]:
+    with _opened(path) as h5:
         return {
             table: {
                 column.path: layout.read_rows(h5[f"{table}/{column.path}"])

@@ -7,6 +7,9 @@ from dataclasses import dataclass
 from rc_hpc.core.errors import UsageError
 from rc_hpc.core.options import Options, at_least, opt, positive
 
+#: Width of bonds, points.
+BOND_POINTS = 2.2
+
 
 def _share(flag: str, value: float) -> None:
     if not 0 <= value <= 1:

@@ -187,6 +187,68 @@ def spots_covered(position, asked, shifts, screen, radii, shown, rotations, tie)
 
 
 @njit(cache=True)
+def discs_painted(position, reach, asked, spots, screen, radii, ends, half_widths, rotations):
+    """Where pictures have paint all over the disc that an atom at a place would have.
+
+    Parameters
+    ----------
+    position : (C, 3), reach : (C,) float64
+        Places, and radii of the discs looked at, Å.
+    asked : (C, V) bool
+        Elsewhere the answer is no.
+    spots : (T, 2) float64
+        Of a disc that are looked at, in radii.
+    screen : (V, n, 2), radii : (n,) float64
+        Drawn discs with their outlines, Å.
+    ends : (V, m, 4), half_widths : (m,) float64
+        Drawn lines from end to end, Å.
+    rotations : (V, 3, 3) float64
+
+    Returns
+    -------
+    (C, V) bool
+    """
+    painted = np.zeros(asked.shape, np.bool_)
+    for c in range(asked.shape[0]):
+        for v in range(asked.shape[1]):
+            if not asked[c, v]:
+                continue
+            x, y = _seen(position[c, 0], position[c, 1], position[c, 2], rotations[v])
+            whole = True
+            for t in range(spots.shape[0]):
+                u, w = x + reach[c] * spots[t, 0], y + reach[c] * spots[t, 1]
+                if not (_on_disc(u, w, screen[v], radii) or _on_line(u, w, ends[v], half_widths)):
+                    whole = False
+                    break
+            painted[c, v] = whole
+    return painted
+
+
+@njit(cache=True)
+def _on_disc(x, y, screen, radii):
+    for k in range(radii.size):
+        dx, dy = screen[k, 0] - x, screen[k, 1] - y
+        if dx * dx + dy * dy <= radii[k] * radii[k]:
+            return True
+    return False
+
+
+@njit(cache=True)
+def _on_line(x, y, ends, half_widths):
+    for k in range(half_widths.size):
+        dx, dy = ends[k, 2] - ends[k, 0], ends[k, 3] - ends[k, 1]
+        length2 = dx * dx + dy * dy
+        along = 0.0
+        if length2 > 0.0:
+            along = ((x - ends[k, 0]) * dx + (y - ends[k, 1]) * dy) / length2
+            along = min(1.0, max(0.0, along))
+        away_x, away_y = x - ends[k, 0] - along * dx, y - ends[k, 1] - along * dy
+        if away_x * away_x + away_y * away_y <= half_widths[k] * half_widths[k]:
+            return True
+    return False
+
+
+@njit(cache=True)
 def chosen_by_dominance(live, candidates, kappa, views, n_points, tie):
     """Candidates that become atoms where views may miss some: dominance, fewer misses first.
 

@@ -21,10 +21,11 @@ from rc_hpc.benchmark.display import display
 from rc_hpc.benchmark.drawing import ScenePainter
 from rc_hpc.benchmark.package import read_manifest, read_package
 from rc_hpc.benchmark.questions.variants import variants
-from rc_hpc.benchmark.scene_file import read_bases, read_scenes
+from rc_hpc.benchmark.scene_file import read_bases, read_scenes, read_settings
 from rc_hpc.benchmark.settings import DisplaySettings
 from rc_hpc.core.errors import StructureError
 from rc_hpc.images.files import encode_png
+from rc_hpc.kinds.determined.source import open_package
 from rc_hpc.pack import main as pack
 from rc_hpc.store.reader import read_table
 
@@ -167,6 +168,8 @@ def test_exact_centres_determine_every_question_and_oracles_score_that(work, tmp
     found = read_determined(told)
     assert found.asked("known").all() and found.asked("determined")[:, 0].all()
     assert not found.asked("misled")[:, [0, 2]].any()
+    listed = open_package(work / "b", "full", None)
+    assert {item.display for item in listed.items} == {DisplaySettings(supercells=2)}
     one_view = found.readings["determined"][found.questions["stratum"] != "Q6", :, 0]
     assert one_view.mean() < 0.2
     package = read_package(root)
@@ -175,6 +178,17 @@ def test_exact_centres_determine_every_question_and_oracles_score_that(work, tmp
         name = f"oracle {sight}"
         file = prediction_file(package, "image", name, readers[name])
         assert file.n_correct == found.asked("determined")[:, number].sum()
+
+
+def test_a_reader_knows_how_the_package_was_drawn(tmp_path):
+    """Radii of discs and reach of bonds are the package's own, not an option beside it."""
+    (tmp_path / "ids.txt").write_text("\n".join(NAMES))
+    source = ["catalogue", "--ids", str(tmp_path / "ids.txt"), "--radii", "0.3"]
+    source += ["--bond-factor", "1.12", "--supercells", "1"]
+    out = tmp_path / "d.h5"
+    assert main(["scenes", *source, "-o", str(out), *QUIET]) == 0
+    settings = read_settings(out)
+    assert (settings.radii, settings.bond_factor, settings.supercells) == (0.3, 1.12, 1)
 
 
 def test_shards_give_the_same_bytes(work, tmp_path):

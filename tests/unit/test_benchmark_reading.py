@@ -1,16 +1,19 @@
 """What pictures determine: points, cells, counts and options against slow twins and by hand."""
 
 from dataclasses import replace
+from functools import cache
 
 import naive_reading as naive
 import numpy as np
 import pytest
+from ase.data import covalent_radii
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from rc_hpc.benchmark.cameras import TILTED, camera, strict_views
-from rc_hpc.benchmark.display import displayed_atoms, displayed_bonds
+from rc_hpc.benchmark.catalogue import catalogue_structures
+from rc_hpc.benchmark.display import display, displayed_atoms, displayed_bonds
 from rc_hpc.benchmark.questions.directions import text_of
 from rc_hpc.benchmark.questions.texts import ARRANGEMENT, EXCHANGE, LATTICE, SAME, describe
 from rc_hpc.benchmark.reading import answers
@@ -18,12 +21,14 @@ from rc_hpc.benchmark.reading.cells import Cell, alike, fold, read_cells
 from rc_hpc.benchmark.reading.exact import named
 from rc_hpc.benchmark.reading.floors import own_floors, priors
 from rc_hpc.benchmark.reading.meanings import Ratio, meanings
-from rc_hpc.benchmark.reading.points import least_cover, merged, reconstruct
+from rc_hpc.benchmark.reading.points import SPOTS, _Paint, least_cover, merged, reconstruct
 from rc_hpc.benchmark.reading.reader import COUNTS, Reach, read_question
 from rc_hpc.benchmark.reading.sights import Pictures, Sight, sights
 from rc_hpc.benchmark.reading.told import scenes_of_texts
 from rc_hpc.benchmark.records import DisplayedScene, Question
+from rc_hpc.benchmark.settings import DisplaySettings
 from rc_hpc.core.errors import RcError
+from rc_hpc.kernels.occlusion import discs_painted
 from rc_hpc.kinds.determined.source import asked_of
 
 EXACT, PIXELS = Sight("centres"), Sight("pixels", pixels=True)
@@ -177,6 +182,74 @@ def test_hidden_centres_are_forgiven_where_there_is_paint_and_only_there():
     assert not found[8].rays.any()
     unforgiven = reconstruct(pictures, [3], 0.01)[3]
     assert len(unforgiven.numbers) == 26
+
+
+def test_white_anywhere_on_a_disc_says_that_no_atom_is_there():
+    """A big disc at the origin, and a bond to a small one: where an atom of the small may hide."""
+    along_z = camera("v00", (0, 0, 1), np.eye(3))
+    points = np.array([[0.0, 0, 0], [3.0, 0, 0]])
+    shown = replace(
+        points_scene(points, np.array([55, 6]), [along_z]),
+        mode="environment",
+        bonds=np.array([[0, 1]]),
+    )
+    pictures = Pictures(shown, (0,), Sight("half", least=0.5))
+    paint = _Paint(pictures, pictures.rotations, np.array([1.0, 0.3]))
+    across = along_z.rotation[0]  # to the right in the picture
+
+    def may_be(right, up=0.0):
+        places = np.array([across * right + along_z.rotation[1] * up]) - 2 * along_z.rotation[2]
+        return bool(paint.at(places, np.array([6]), np.ones((1, 1), bool))[0, 0])
+
+    edge = 0.85 * 0.3
+    assert [may_be(x) for x in (0.0, 0.99 - edge, 1.05 - edge, 1.05, 2.0)] == [
+        *(True, True, False, False),  # its middle is on the big disc, its rim beside it: no
+        *(False,),  # the bond is thinner than the disc
+    ]
+    paint.half_widths = np.array([0.4])
+    assert [may_be(x, up) for x, up in ((2.0, 0.0), (2.0, 0.2), (0.0, 1.2))] == [True, False, False]
+
+
+@settings(max_examples=25, deadline=None)
+@given(st.integers(0, 10_000))
+def test_painted_discs_against_the_twin(seed):
+    rng = np.random.default_rng(seed)
+    n, m = rng.integers(1, 6), rng.integers(0, 4)
+    rotations = np.array([camera("v", one, np.eye(3)).rotation.T for one in ((1, 0, 0), (1, 1, 1))])
+    places, reach = rng.uniform(-1, 1, (5, 3)), rng.uniform(0.05, 0.4, 5)
+    screen, radii = rng.uniform(-1, 1, (2, n, 2)), rng.uniform(0.2, 1.2, n)
+    ends, widths = rng.uniform(-2, 2, (2, m, 4)), rng.uniform(0.05, 0.6, m)
+    asked = rng.random((5, 2)) < 0.8
+    given_ = (screen, radii, ends, widths, rotations)
+    found = discs_painted(places, reach, asked, SPOTS, *given_)
+    assert (found == (naive.painted(places, reach, SPOTS, *given_) & asked)).all()
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("name", ["fluorite", "rutile", "wurtzite", "AlB2", "calcite"])
+def test_the_truth_remains_wherever_every_centre_is_read_somewhere(name):
+    """Real scenes with what is really visible, from both sets of three views."""
+    base, count = catalogue_of()[name], 0
+    for shown in display(base, DisplaySettings(supercells=2)):
+        for three in ((0, 1, 2), (3, 4, 5)) if shown.mode != "environment" else ():
+            pictures = Pictures(shown, three, Sight("half", least=0.5))
+            if shown.label_edges or not pictures.read.any(axis=0).all():
+                continue
+            count += 1
+            radii = covalent_radii[shown.numbers] * 0.4
+            points = reconstruct(pictures, [3], 0.01, radii=radii)[3]
+            low, high = answers.displayed_range(points)
+            assert low <= len(shown.numbers) <= high, (shown.mode, three)
+            true = {int(z): int((base.numbers == z).sum()) for z in np.unique(base.numbers)}
+            (cell,) = read_cells(pictures, (3,), 0.01)[3]
+            ranges = answers.content_range(points, cell, 0.02)
+            assert answers.contents_that_agree([true], [ranges]) == [True], (shown.mode, three)
+    assert count
+
+
+@cache
+def catalogue_of():
+    return {base.name: base for base in catalogue_structures(DisplaySettings())}
 
 
 def test_an_atom_that_one_view_shows_alone_is_a_ray():

@@ -8,13 +8,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from rc_hpc.benchmark.reading.points import Points, reconstruct
+from rc_hpc.benchmark.reading.points import CORNERS, EDGES, Points, reconstruct
 from rc_hpc.benchmark.reading.sights import Pictures, image_points
 from rc_hpc.benchmark.records import DisplayedScene
 
-#: Corners of a cell in units of its vectors, and its edges by the corners that they join.
-CORNERS = np.array(list(product((0, 1), repeat=3)))
-EDGES = [(i, j) for i, j in combinations(range(8), 2) if np.abs(CORNERS[i] - CORNERS[j]).sum() == 1]
 #: Volume of a cell over the product of its edges, below which it is taken for flat.
 FLAT = 1e-3
 

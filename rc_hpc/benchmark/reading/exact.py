@@ -13,7 +13,7 @@ from rc_hpc.benchmark.reading import answers
 from rc_hpc.benchmark.reading.cells import Cell, drawn_cell
 from rc_hpc.benchmark.reading.meanings import meanings
 from rc_hpc.benchmark.reading.points import Points
-from rc_hpc.benchmark.reading.reader import BOND_FACTOR, Asked, centre_of
+from rc_hpc.benchmark.reading.reader import Asked, centre_of
 from rc_hpc.benchmark.records import LETTERS, DisplayedScene
 
 #: Coordinates closer than this are one, Å.
@@ -43,7 +43,7 @@ def named(asked: Asked, symprec: float) -> list[bool]:
         content = answers.content_range(_points(scene), drawn_cell(scene), SAME)
         return answers.contents_that_agree(meaning, [content])
     if qtype == "Q2":
-        return _neighbours(scene, meaning)
+        return _neighbours(scene, meaning, asked.display.bond_factor)
     if qtype == "Q3":
         a, b, c = (scene.positions[scene.marks[letter]] for letter in LETTERS[:3])
         ratio = float(np.linalg.norm(b - a)) / float(np.linalg.norm(c - a))
@@ -81,8 +81,8 @@ def _sites(scene: DisplayedScene) -> answers.Sites:
     return sites[0]
 
 
-def _neighbours(scene: DisplayedScene, meaning: Sequence[int]) -> list[bool]:
-    """By distances, up to `BOND_FACTOR` of the shortest of each pair that bonds join."""
+def _neighbours(scene: DisplayedScene, meaning: Sequence[int], factor: float) -> list[bool]:
+    """By distances, up to `factor` of the shortest of each pair that bonds join."""
     centre = centre_of(scene)
     pairs = {(min(pair), max(pair)) for pair in scene.numbers[scene.bonds].reshape(-1, 2).tolist()}
     low, high = answers.neighbour_range(
@@ -90,7 +90,7 @@ def _neighbours(scene: DisplayedScene, meaning: Sequence[int]) -> list[bool]:
         scene.positions[centre],
         int(scene.numbers[centre]),
         sorted(pairs),
-        BOND_FACTOR,
+        factor,
         SAME,
     )
     return answers.counts_that_agree(meaning, low, high)

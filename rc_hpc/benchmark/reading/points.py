@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import lru_cache
+from itertools import combinations, product
 from typing import NamedTuple
 
 import numpy as np
 
 from rc_hpc.benchmark.reading.sights import ONE_POINT, Pictures
+from rc_hpc.benchmark.settings import BOND_POINTS
 from rc_hpc.core.errors import UsageError
 from rc_hpc.geometry.protocol import Protocol
-from rc_hpc.kernels.occlusion import chosen_by_dominance, spots_covered
+from rc_hpc.images.scene import DPI, LINE_WIDTH
+from rc_hpc.kernels.occlusion import chosen_by_dominance, discs_painted
 from rc_hpc.kernels.records import ImagePoints
 from rc_hpc.oracle.geometry import GeometricOracle
 from rc_hpc.oracle.reading import Enumeration
@@ -22,8 +25,21 @@ MOST_NODES = 2000
 STEP = 0.02
 #: Views in which a point is seen that no chance has put there.
 SURE = 3
-#: Two atoms are farther apart than this, Å.
-APART = 1.0
+#: Two atoms are farther apart than this, and what is nearer than this is one and the same, Å.
+APART, NEAR = 1.0, 0.05
+#: Corners of a cell in units of its vectors, and its edges by the corners that they join.
+CORNERS = np.array(list(product((0, 1), repeat=3)))
+EDGES = [(i, j) for i, j in combinations(range(8), 2) if np.abs(CORNERS[i] - CORNERS[j]).sum() == 1]
+#: Where a disc is looked at, in its radii: its middle and two circles, the outer one as far within
+#: the rim as half a step on a ray of the smallest disc is long.
+SPOTS = np.array(
+    [(0.0, 0.0)]
+    + [
+        (far * np.cos(turn), far * np.sin(turn))
+        for far, count in ((0.5, 8), (0.85, 16))
+        for turn in np.arange(count) * 2 * np.pi / count
+    ]
+)
 
 
 class Points(NamedTuple):
@@ -135,8 +151,8 @@ def reconstruct(
     images
         By default the centres of all atoms that the sight reads.
     radii : (n,)
-        Of all discs, Å: where a view shows no centre, a disc's paint may hide one. None: every
-        centre is read.
+        Of all discs, Å: where a view shows no centre, one may be there whose whole disc has paint;
+        where some of it would be white, none is. None: every centre is read.
     max_candidates
         Candidates beyond which nothing is reconstructed.
 
@@ -165,7 +181,8 @@ def reconstruct(
     missed = enumerated.candidates.nearest < 0
     forgiven = np.zeros_like(missed)
     if paint is not None:
-        forgiven = paint.at(enumerated.candidates.position, missed)
+        of = enumerated.species[enumerated.candidates.species]
+        forgiven = paint.at(enumerated.candidates.position, of, missed)
     for n in wanted:
         points = _points(enumerated, oracle, np.arange(n), forgiven)
         if paint is None:
@@ -207,7 +224,10 @@ def _too_many(images: ImagePoints, most: int) -> bool:
 
 
 class _Paint:
-    """Discs of V pictures: what may be hidden, and where.
+    """What pictures show that is not white: where it may be hidden, and where it cannot.
+
+    An atom paints its whole disc, or something before it does: where any of a disc would be white,
+    no atom is. Lines count as paint from end to end, whatever hides or interrupts them.
 
     Parameters
     ----------
@@ -215,68 +235,105 @@ class _Paint:
     rotations : (V, 3, 3)
         Of the first of them.
     radii : (n,)
-        Å.
+        Of the discs, Å.
     """
 
     def __init__(self, pictures: Pictures, rotations: np.ndarray, radii: np.ndarray):
+        scene = pictures.scene
+        px = DPI / 72 / 2 / scene.px_per_angstrom  # half of a point, Å
         self.rotations = rotations
-        self.radii = np.ascontiguousarray(radii, dtype=np.float64)
-        screen = pictures.seen_at(pictures.scene.positions)[: len(rotations)]
+        self.radii = np.ascontiguousarray(radii, dtype=np.float64) + LINE_WIDTH * px
+        screen = pictures.seen_at(scene.positions)[: len(rotations)]
         self.screen = np.ascontiguousarray(screen)
+        joined = [np.concatenate([screen[:, end] for end in scene.bonds.T], axis=-1)]
+        if scene.mode != "environment":
+            corners = pictures.seen_at(CORNERS @ scene.lattice)[: len(rotations)]
+            joined.append(np.concatenate([corners[:, end] for end in np.transpose(EDGES)], axis=-1))
+        self.ends = np.ascontiguousarray(np.concatenate(joined, axis=1))
+        edges = self.ends.shape[1] - len(scene.bonds)
+        self.half_widths = np.repeat((BOND_POINTS * px, LINE_WIDTH * px), (len(scene.bonds), edges))
+        #: Of the disc of an atom of each element, Å.
+        self.reach = dict(zip(scene.numbers.tolist(), np.asarray(radii, float), strict=True))
         #: Farthest that a disc reaches from the origin in any picture, Å.
         self.farthest = float((np.linalg.norm(screen, axis=-1) + self.radii).max())
 
-    def at(self, positions: np.ndarray, asked: np.ndarray) -> np.ndarray:
-        """Whether the pictures have paint where places (C, 3) would be seen, (C, V) bool.
+    def at(self, positions: np.ndarray, numbers: np.ndarray, asked: np.ndarray) -> np.ndarray:
+        """Whether pictures have paint wherever atoms at (C, 3) would have it, (C, V) bool.
 
         Parameters
         ----------
+        numbers : (C,)
+            Atomic numbers.
         asked : (C, V) bool
             Elsewhere the answer is no.
         """
-        covered: np.ndarray = spots_covered(
+        painted: np.ndarray = discs_painted(
             np.ascontiguousarray(positions),
+            np.array([self.reach[number] for number in numbers.tolist()], np.float64),
             asked,
-            np.zeros((1, 3)),
+            SPOTS,
             self.screen,
             self.radii,
-            np.ones(self.screen.shape[:2], bool),
+            self.ends,
+            self.half_widths,
             self.rotations,
-            ONE_POINT,
         )
-        return covered
+        return painted
 
-    def hides_on_ray(self, at: np.ndarray, view: int, n_views: int, taken: np.ndarray) -> bool:
-        """Whether all other views have paint at one and the same place of a ray.
+    def hides_on_ray(
+        self,
+        points: Points,
+        row: int,
+        n_views: int,
+        fits: Callable[[np.ndarray], np.ndarray],
+        beside: np.ndarray,
+    ) -> bool:
+        """Whether an atom may be on the ray of an image point, hidden in all other views.
 
         Parameters
         ----------
-        at : (2,)
-            Where its view shows it, Å.
+        row
+            The image point.
         n_views
             How many of the views are looked at.
-        taken : (m, 3)
-            Points within `APART` of which nothing else is, Å.
+        fits
+            Whether it may be as far (Å) as this from the nearest of the points `beside` (m, 3).
         """
+        at, view = points.image_places[row], int(points.image_views[row])
         steps = np.arange(-self.farthest, self.farthest, STEP)
         rotation = self.rotations[view]
         places = rotation[:, :2] @ at + steps[:, None] * rotation[:, 2]
-        away = np.linalg.norm(places[:, None] - taken[None], axis=-1)
-        places = places[away.min(axis=1, initial=np.inf) > APART]
+        away = np.linalg.norm(places[:, None] - beside[None], axis=-1)
+        places = places[fits(away.min(axis=1))]
         asked = np.zeros((len(places), len(self.rotations)), bool)
         asked[:, :n_views] = True
         asked[:, view] = False
-        return bool((self.at(places, asked) | ~asked).all(axis=1).any())
+        painted = self.at(places, np.full(len(places), points.image_numbers[row]), asked)
+        return bool((painted | ~asked).all(axis=1).any())
 
 
 def _alone(points: Points, paint: _Paint, n_views: int) -> np.ndarray:
-    """Which image points an atom that one view alone shows may explain, (k,) bool."""
+    """Which image points an atom that one view alone shows may explain, (k,) bool.
+
+    Such an atom lies farther than `APART` from every point that explains the same, or beside one
+    that is not there: then all else that this one explains is explained without it.
+    """
     rays = points.rays.copy()
     explained = points.covers.any(axis=1)
-    for row in np.flatnonzero(rays & explained):
-        view = int(points.image_views[row])
+    asked = np.flatnonzero(rays & explained)
+    for row in asked.tolist():
         beside = points.positions[points.covers[row]]
-        rays[row] = paint.hides_on_ray(points.image_places[row], view, n_views, beside)
+        rays[row] = paint.hides_on_ray(points, row, n_views, lambda away: away > APART, beside)
+    otherwise = (points.covers.sum(axis=1) > 1) | rays
+    for row in asked[~rays[asked]].tolist():
+        for point in np.flatnonzero(points.covers[row]):
+            others = points.covers[:, point].copy()
+            others[row] = False
+            if otherwise[others].all():
+                beside = points.positions[[point]]
+                rays[row] |= paint.hides_on_ray(
+                    points, row, n_views, lambda away: (away > NEAR) & (away <= APART), beside
+                )
     return rays
 
 

@@ -16,11 +16,10 @@ from rc_hpc.benchmark.reading.meanings import meanings
 from rc_hpc.benchmark.reading.points import Points, least_cover, reconstruct
 from rc_hpc.benchmark.reading.sights import Pictures, Sight
 from rc_hpc.benchmark.records import LETTERS, DisplayedScene, Question
+from rc_hpc.benchmark.settings import DisplaySettings
 
 #: Numbers of views that are asked about.
 COUNTS = (1, 2, 3, 8)
-#: Of the shortest distance of a pair, up to which atoms are bonded.
-BOND_FACTOR = 1.10
 #: What an exact coordinate may be off by, Å.
 ROUNDING = 1e-8
 
@@ -37,8 +36,6 @@ class Reach:
         The same where they are read to the pixel, px.
     symprec
         Of spglib, Å; where centres are read to the pixel, at least twice their delta.
-    radii
-        Of discs, in covalent radii.
     max_candidates
         Beyond which nothing is reconstructed.
     """
@@ -46,7 +43,6 @@ class Reach:
     delta: float = 0.01
     delta_pixels: float = 2.0
     symprec: float = 0.01
-    radii: float = 0.4
     max_candidates: int = 1_000_000
 
     def delta_of(self, pictures: Pictures) -> float:
@@ -71,6 +67,8 @@ class Asked(NamedTuple):
     complete
         Whether the scenes are those of the package; otherwise they come from texts, without
         bonds, visibility, scale and further views.
+    display
+        How its scenes are drawn: of the package, where it tells.
     """
 
     question: Question
@@ -78,6 +76,7 @@ class Asked(NamedTuple):
     views: tuple[tuple[int, ...], ...]
     shown: int
     complete: bool = True
+    display: DisplaySettings = DisplaySettings()
 
 
 @dataclass
@@ -128,7 +127,7 @@ def read_question(
                 found[sight.name, 1] = _direction(pictures[0], meaning)
             continue
         there = [n for n in counts if n <= min(map(len, asked.views))]
-        readings = [_Reading(one, there, reach) for one in pictures]
+        readings = [_Reading(one, there, reach, asked.display) for one in pictures]
         for n in there:
             found[sight.name, n] = _outcome(asked, readings, n, meaning, reach)
     return found
@@ -137,8 +136,11 @@ def read_question(
 class _Reading:
     """One scene under one sight: what its first views give, each made once."""
 
-    def __init__(self, pictures: Pictures, counts: Sequence[int], reach: Reach):
+    def __init__(
+        self, pictures: Pictures, counts: Sequence[int], reach: Reach, display: DisplaySettings
+    ):
         self.pictures, self.counts, self.reach = pictures, counts, reach
+        self.display = display
         self.delta = reach.delta_of(pictures)
         #: Points nearer than this are one, Å.
         self.same = 2 * self.delta
@@ -152,7 +154,7 @@ class _Reading:
 
         if not self.pictures.sight.least:
             return None
-        return np.asarray(covalent_radii[self.pictures.scene.numbers] * self.reach.radii)
+        return np.asarray(covalent_radii[self.pictures.scene.numbers] * self.display.radii)
 
     @cached_property
     def points(self) -> dict[int, Points | None]:
@@ -287,9 +289,8 @@ def _neighbours_by_distance(reading: _Reading, n: int, meaning: Sequence[int]) -
     if points is None or place is None or points.rays.any():
         return list(answers.ALL)
     pairs = {(min(pair), max(pair)) for pair in scene.numbers[scene.bonds].reshape(-1, 2).tolist()}
-    low, high = answers.neighbour_range(
-        points, place, int(scene.numbers[centre]), sorted(pairs), BOND_FACTOR, reading.same
-    )
+    number, factor = int(scene.numbers[centre]), reading.display.bond_factor
+    low, high = answers.neighbour_range(points, place, number, sorted(pairs), factor, reading.same)
     return answers.counts_that_agree(meaning, low, high)
 
 

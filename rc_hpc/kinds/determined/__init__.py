@@ -71,6 +71,7 @@ KIND = Kind(
         "benchmark/settings",
         "core/vocabulary",
         "geometry/pairs",
+        "images/scene",
         "kernels/candidates",
         "kernels/certificate",
         "kernels/coverage",

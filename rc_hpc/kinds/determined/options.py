@@ -88,8 +88,6 @@ class DeterminedOptions(Options):
         Least visible shares of discs whose centres are read.
     symprec
         Of spglib where centres are read exactly, Å; to the pixel it is twice the delta.
-    radii
-        Of discs, in covalent radii: what paint may hide.
     max_candidates
         Candidates beyond which a scene is not reconstructed.
     """
@@ -121,8 +119,5 @@ class DeterminedOptions(Options):
         metavar="Å",
         check=positive,
         caption="symprec {} Å",
-    )
-    radii: float = opt(
-        0.4, "radius of a disc in covalent radii: what may be hidden", metavar="F", check=positive
     )
     max_candidates: int = max_candidates(1_000_000)

@@ -21,7 +21,6 @@ def reach_of(options: DeterminedOptions) -> Reach:
         options.delta,
         options.delta_pixels,
         options.symprec,
-        options.radii,
         options.max_candidates,
     )
 

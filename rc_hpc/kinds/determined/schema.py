@@ -16,6 +16,21 @@ QUESTIONS = (
     Column("questions/answer", TEXT, "1", "Letter of the right option.", fill=""),
     Column("questions/options", TEXT, "1", "Texts of A to D.", ("option",), ""),
     Column("questions/n_shown", "i4", "1", "Pictures that the question shows of a scene."),
+    Column(
+        "questions/radii",
+        "f8",
+        "1",
+        "Radius of the discs that are drawn, in covalent radii, as its scenes have it.",
+        fill=np.nan,
+    ),
+    Column(
+        "questions/bond_factor",
+        "f8",
+        "1",
+        "Of the shortest distance of a pair, up to which its atoms are bonded; 1.1 where no scene "
+        "tells.",
+        fill=np.nan,
+    ),
     Column("questions/depth_trap", "?", "1", "The first picture turns the order of distances."),
     Column(
         "questions/scene_from",

@@ -14,7 +14,8 @@ from rc_hpc.benchmark.reading.floors import FLOORS, own_floors, priors
 from rc_hpc.benchmark.reading.reader import Asked
 from rc_hpc.benchmark.reading.told import scenes_of_texts
 from rc_hpc.benchmark.records import LETTERS, DisplayedScene, Question
-from rc_hpc.benchmark.scene_file import read_scenes
+from rc_hpc.benchmark.scene_file import read_scenes, read_settings
+from rc_hpc.benchmark.settings import DisplaySettings
 from rc_hpc.core.errors import Status
 from rc_hpc.core.text import storable
 from rc_hpc.kinds.common.source import Listed
@@ -42,12 +43,16 @@ def open_package(folder: Path, set_name: str, scenes: Path | None) -> Listed:
     file = scenes or (folder / SCENES if (folder / SCENES).is_file() else None)
     digest = hashlib.sha256(package.sha256.encode())
     if file is None:
-        known = scenes_of_texts(package.questions)
+        known, display = scenes_of_texts(package.questions), DisplaySettings()
     else:
         known = {scene.id: scene for scene in read_scenes(file)}
+        display = read_settings(file)
         with file.open("rb") as stream:
             digest.update(hashlib.file_digest(stream, "sha256").digest())
-    items = [asked_of(question, known, complete=file is not None) for question in questions]
+    items = [
+        asked_of(question, known, complete=file is not None)._replace(display=display)
+        for question in questions
+    ]
     return Listed(_columns(items, str(folder), file), items, digest.hexdigest())
 
 
@@ -101,6 +106,8 @@ def _columns(items: Sequence[Asked], where: str, file: Path | None) -> Batch:
             object,
         ).reshape(-1, len(LETTERS)),
         "questions/n_shown": np.array([item.shown for item in items], np.int32),
+        "questions/radii": np.array([item.display.radii if file else np.nan for item in items]),
+        "questions/bond_factor": np.array([item.display.bond_factor for item in items]),
         "questions/depth_trap": np.array([bool(q.meta.get("depth_trap")) for q in questions]),
         "questions/scene_from": texts(
             "nothing" if lack else "scenes" if item.complete else "text"
