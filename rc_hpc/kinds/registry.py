@@ -23,6 +23,7 @@ FOLDERS = (
     "unique",
     "renders",
     "readings",
+    "scores",
     "scenes",
     "pictures",
     "determined",

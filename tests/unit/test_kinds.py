@@ -44,6 +44,7 @@ READERS = {
     "packed": ["rc_hpc.structures.sources"],
     "determined": ["rc_hpc.kinds.determined.source"],
     "readings": ["rc_hpc.kinds.readings.source"],
+    "scores": ["rc_hpc.kinds.scores.source"],
 }
 EXAMPLE = Path(__file__).parents[1] / "kinds" / "distances"
 #: Runs commands of the copy in one process; each line of its output is the code of one.

@@ -34,6 +34,7 @@ KIND_FLOORS = (
         *("determined", "pictures"),
     ),
     ("readings",),
+    ("scores",),
     ("registry",),
 )
 #: Modules in which dotted names for `resolve` stand, beside commands and declarations of kinds;
@@ -46,6 +47,7 @@ LAZY_PLACES = (
     "rc_hpc.kinds.common.options",  # cameras: matrices are not loaded to print a help
     "rc_hpc.kinds.design.options",
     "rc_hpc.kinds.readings.options",  # manifests are read when the run begins
+    "rc_hpc.kinds.scores.options",  # the same
     "rc_hpc.kinds.determined.options",  # the package is read when the run begins
     "rc_hpc.training.options",  # names of elements
     "rc_hpc.training.start",  # no torch before it is known that there is work

@@ -38,6 +38,7 @@ SOME = {
     "pictures": "p.h5 --questions 800 --mini 4 --max-displayed 40 --visibility all",
     "determined": "bench --set mini --scenes s.h5 --delta 0.02 --thetas 0.5,0.7 --symprec 0.05",
     "readings": "r.h5 --knowledge K1 --max-tries 2 --tau 0.02 --max-pixels 50",
+    "scores": "r.h5 p.h5 --same 0.2",
     "renders": 'p.h5 --convention C4 --size 64 --compare --name-seed x="y"',
 }
 
