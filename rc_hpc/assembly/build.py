@@ -26,6 +26,7 @@ from rc_hpc.engine.packing import run_packing
 from rc_hpc.engine.rows import PackedRows, run_rows
 from rc_hpc.engine.run import Work, on_root
 from rc_hpc.engine.status import status
+from rc_hpc.engine.subset import copy_chosen
 from rc_hpc.kinds.common.source import Listed, Source
 from rc_hpc.kinds.pictures.options import BuildOptions
 from rc_hpc.kinds.pictures.oracle import Shown
@@ -128,7 +129,16 @@ class _Build:
         with open_ours(given) as h5:
             kind = h5.attrs["kind"]
         if kind == SCENES.name:
+            if self.source.chosen.given:
+                raise UsageError(
+                    f"{given} holds scenes: choose structures where they are made "
+                    "(python -m rc_hpc.benchmark scenes)"
+                )
             return None, given
+        if self.source.chosen.given:
+            chosen = self._beside("packed")
+            on_root(self.comm, lambda: copy_chosen(given, self.source.chosen, chosen, self.how))
+            return chosen, None
         return given, None
 
     def _beside(self, word: str) -> Path:

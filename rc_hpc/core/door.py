@@ -38,7 +38,12 @@ class Talk(Options):
     """How much a command tells."""
 
     verbose: int = opt(
-        0, "tell more; -vv names every structure", short="-v", told="", kept=False, recorded=False
+        0,
+        "tell more, and every refused structure with its message; -vv names each",
+        short="-v",
+        told="",
+        kept=False,
+        recorded=False,
     )
     quiet: bool = opt(False, "errors only", short="-q", kept=False, recorded=False)
 

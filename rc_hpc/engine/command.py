@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import functools
+import os
 import sys
 import time
 from collections.abc import Callable
@@ -16,6 +17,7 @@ from rc_hpc.core.door import Asked, Talk, give_up_output, setup_logging
 from rc_hpc.core.errors import Exit, Status, UsageError
 from rc_hpc.core.kind import Kind
 from rc_hpc.core.options import Options
+from rc_hpc.engine.ending import next_commands, refused_rows
 from rc_hpc.engine.listing import Listing
 from rc_hpc.engine.options import RunOptions, check_names, sources
 from rc_hpc.engine.packing import run_packing
@@ -23,6 +25,7 @@ from rc_hpc.engine.results import summary
 from rc_hpc.engine.rows import PackedRows, run_rows
 from rc_hpc.engine.run import GOOD, Work, on_root
 from rc_hpc.engine.status import status
+from rc_hpc.engine.subset import copy_chosen, places_in
 from rc_hpc.kinds.common.source import Source
 from rc_hpc.kinds.packed.options import PackOptions
 from rc_hpc.kinds.packed.reader import PackedReader
@@ -82,12 +85,13 @@ class _Command:
         self.comm, self.kind, self.options = comm, kind, options
         self.how, self.source, self.talk = how, source, talk
         self.stop, self.state = stop, state
+        #: Whether files of the user's own were packed in this run.
+        self.packed_now = False
 
     def pack(self) -> int:
         """Pack the source."""
         if packed := self.source.packed_file:
-            on_root(self.comm, lambda: PackedReader(packed).close())
-            raise UsageError(f"{packed} is packed already: give it to python -m rc_hpc.census")
+            return self._pack_again(packed)
         listing = Listing.of(self.source, self.how.output)
         if self.how.dry_run:
             return self._dry_run(lambda: {"structures": listing.count()})
@@ -95,19 +99,46 @@ class _Command:
         on_root(self.comm, work.check)
         return self._finish(run_packing(self.comm, listing, work, self.stop, self.state))
 
+    def _pack_again(self, packed: Path) -> int:
+        """Some of the structures of a packed file as a file of their own."""
+        if not self.source.chosen.given:
+            on_root(self.comm, lambda: PackedReader(packed).close())
+            raise UsageError(
+                f"{packed} is packed already: give it to python -m rc_hpc.census, or choose some "
+                "of it with --ids, --exclude, --first or --sample"
+            )
+        if self.how.dry_run:
+            return self._dry_run(lambda: {"structures": self._chosen_of(packed)})
+        if self.how.shard:
+            raise UsageError("--shard: choosing from a packed file copies rows, in one go")
+        work = Work.of(self.kind, self.options, self.how)
+        on_root(self.comm, work.check)
+        self._choose(packed, self.how.output)
+        return self._finish(None)
+
+    def _choose(self, packed: Path, output: Path) -> None:
+        on_root(self.comm, lambda: copy_chosen(packed, self.source.chosen, output, self.how))
+
+    def _chosen_of(self, packed: Path) -> int:
+        with PackedReader(packed) as reader:
+            return len(places_in(reader, self.source.chosen))
+
     def compute(self) -> int:
         """Pack what is not packed, then compute every structure."""
-        packed = self.source.packed_file
+        packed = self.source.as_it_is
         if self.how.shard and packed is None:
             raise UsageError(
                 "--shard needs packed structures: python -m rc_hpc.pack SOURCE -o packed.h5 "
-                f"(it takes --shard too), then {self.kind.command} packed.h5"
+                "(with --ids, --first or --sample where some are chosen; it takes --shard too), "
+                f"then {self.kind.command} packed.h5"
             )
         facts = self.kind.load("facts")(self.options)[0]
         work = Work.of(self.kind, self.options, self.how)
         if packed is None:
             output = self.how.output
             packed = self.source.packed or output.with_name(f"{output.stem}.packed.h5")
+            if whole := self.source.packed_file:
+                return self._compute_chosen(whole, packed, work, facts)
             listing = Listing.of(self.source, output, packed)
             if self.how.dry_run:
                 return self._dry_run(lambda: {"structures": listing.count(), **facts}, packing=True)
@@ -115,6 +146,7 @@ class _Command:
             # exists helps nobody.
             on_root(self.comm, work.check)
             totals = self._pack_first(packed, listing)
+            self.packed_now = totals is not None and any(map(os.path.lexists, self.source.source))
             if totals is not None and not totals.complete:
                 return self._finish(totals)
         elif self.how.dry_run:
@@ -123,11 +155,19 @@ class _Command:
             on_root(self.comm, work.check)
             # A damaged file is told before kernels are compiled for it.
             on_root(self.comm, lambda: PackedReader(packed).close())
-        at, tell = packed, self.comm.rank == 0
-        but = getattr(self.options, "anew", ())
-        return self._finish(
-            self._rows(lambda: PackedRows(at, self.options.pack, but, tell), packed)
-        )
+        return self._finish(self._packed_rows(packed))
+
+    def _packed_rows(self, packed: Path) -> Totals | None:
+        tell, but = self.comm.rank == 0, getattr(self.options, "anew", ())
+        return self._rows(lambda: PackedRows(packed, self.options.pack, but, tell), packed)
+
+    def _compute_chosen(self, whole: Path, packed: Path, work: Work, facts: dict) -> int:
+        """Compute some of the structures of a packed file."""
+        if self.how.dry_run:
+            return self._dry_run(lambda: {"structures": self._chosen_of(whole), **facts})
+        on_root(self.comm, work.check)
+        self._choose(whole, packed)
+        return self._finish(self._packed_rows(packed))
 
     def compute_source(self) -> int:
         """Compute every row of the kind's own source."""
@@ -202,6 +242,11 @@ class _Command:
             print(f"{self.how.output}: {sum(by_status.values())} {self.kind.unit}: {counts}")
         if told := Work.of(self.kind, self.options, self.how).beside.account():
             print(told)
+        if self.talk.verbose:
+            for line in refused_rows(self.how.output):
+                print(line)
+        if self.packed_now:
+            print("\n".join(["", *next_commands(self.kind, self.how.output)]).rstrip("\n"))
 
     def _dry_run(self, plan, packing: bool = False) -> int:
         """Say what would be done."""

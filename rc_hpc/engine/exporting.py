@@ -8,15 +8,16 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from rc_hpc.core.errors import Exit, RcError, UsageError
+from rc_hpc.core.errors import Exit, RcError, Status, UsageError
 from rc_hpc.core.files import appear, name_a_file, name_a_folder
-from rc_hpc.core.ids import read_ids
 from rc_hpc.core.text import file_stem
 from rc_hpc.engine.report_options import ExportOptions
 from rc_hpc.engine.results import kind_of
+from rc_hpc.engine.selection import Selection, asked_ids
 from rc_hpc.kinds.common.atoms import packed_of, spare_inputs, spare_results
 from rc_hpc.kinds.common.exported import Exported
 from rc_hpc.kinds.registry import KINDS
+from rc_hpc.store.reader import read_table
 
 if TYPE_CHECKING:
     from ase import Atoms
@@ -42,7 +43,7 @@ def export(options: ExportOptions, quiet: bool) -> int:
         raise UsageError(f"{output} is there already: choose another -o, or --overwrite")
     spare_inputs(output, options.file, packed_of(options.file, options.packed))
     spare_results(output)
-    ids = _asked(options.ids)
+    ids = _meant(options)
     exported = kind.load("export")(options.file, options.packed, options.what, ids, options.subset)
     try:
         output.parent.mkdir(parents=True, exist_ok=True)
@@ -61,11 +62,16 @@ def export(options: ExportOptions, quiet: bool) -> int:
     return Exit.CLEAN
 
 
-def _asked(text: str | None) -> tuple[str, ...]:
-    """Ids of a file with one a line, or separated by commas."""
-    if text is None:
+def _meant(options: ExportOptions) -> tuple[str, ...]:
+    """Ids of the structures that are chosen; none stands for all."""
+    chosen = options.chosen
+    if not chosen.given:
         return ()
-    return read_ids(Path(text), "--ids") if Path(text).is_file() else tuple(text.split(","))
+    if chosen == Selection(ids=chosen.ids):  # what is named must be there, and be usable
+        return asked_ids(str(chosen.ids), "--ids")
+    read = read_table(options.file, ["structures/id", "structures/status"])
+    ids = read["structures/id"][read["structures/status"] == Status.ok]
+    return tuple(str(ids[place]) for place in chosen.places(list(ids), str(options.file)))
 
 
 def _atoms(one: Exported) -> Atoms:

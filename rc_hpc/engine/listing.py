@@ -14,11 +14,12 @@ from typing import Self
 
 from rc_hpc.core.errors import UsageError
 from rc_hpc.core.files import parts_folder
-from rc_hpc.core.ids import read_ids
+from rc_hpc.core.text import storable
 from rc_hpc.engine.options import SourceOptions
+from rc_hpc.engine.selection import Selection
 from rc_hpc.structures.poscar import read_poscar
 from rc_hpc.structures.record import Item
-from rc_hpc.structures.sources import filter_ids, iter_items, told_strays
+from rc_hpc.structures.sources import iter_items, told_strays
 
 
 class Listing:
@@ -28,8 +29,8 @@ class Listing:
     ----------
     sources, format, seed
         See `rc_hpc.structures.sources.iter_items`.
-    ids
-        Only these; None: all.
+    chosen
+        Which of the structures.
     outputs
         Files of this run, which are no part of a source although they may lie in its folder.
     species
@@ -39,14 +40,15 @@ class Listing:
     def __init__(
         self,
         sources: Iterable[str],
-        ids: frozenset[str] | None = None,
+        chosen: Selection = Selection(),  # noqa: B008 - frozen
         format: str | None = None,
         seed: int = 0,
         outputs: Iterable[Path] = (),
         species: tuple[str, ...] = (),
     ):
-        self.sources, self.ids, self.format, self.seed = tuple(sources), ids, format, seed
-        self.species = species
+        self.sources, self.chosen = tuple(sources), chosen
+        self.format, self.seed, self.species = format, seed, species
+        self._places: frozenset[int] | None = None
         self._outputs = tuple(
             os.path.abspath(path) for output in outputs for path in (output, parts_folder(output))
         )
@@ -60,17 +62,34 @@ class Listing:
         UsageError
             A source is not there, or the list of ids cannot be read.
         """
-        ids = None if options.ids is None else frozenset(read_ids(options.ids, "--ids"))
-        listing = cls(options.source, ids, options.format, options.seed, outputs, options.species)
+        listing = cls(
+            options.source,
+            options.chosen,
+            options.format,
+            options.seed,
+            outputs,
+            options.species,
+        )
         iter(listing)  # a source that is not there is told before anything else
         return listing
 
     def __iter__(self) -> Iterator[Item]:
         #: Files of folders that are passed over, by ending, once all items are listed.
         self.strays: Counter[str] = Counter()
-        listed = iter_items(self.sources, format=self.format, seed=self.seed, strays=self.strays)
-        items = (self._named(item) for item in listed if not self._ours(item.source))
-        return items if self.ids is None else filter_ids(items, set(self.ids))
+        items = self._all(self.strays)
+        return self._meant(items) if self.chosen.given else items
+
+    def _all(self, strays: Counter[str] | None = None) -> Iterator[Item]:
+        listed = iter_items(self.sources, format=self.format, seed=self.seed, strays=strays)
+        return (self._named(item) for item in listed if not self._ours(item.source))
+
+    def _meant(self, items: Iterator[Item]) -> Iterator[Item]:
+        if self._places is None:
+            ids = [storable(item.id) for item in self._all()]
+            self._places = frozenset(self.chosen.places(ids, ", ".join(self.sources)))
+        for place, item in enumerate(items):
+            if place in self._places:
+                yield item
 
     def _named(self, item: Item) -> Item:
         """The item, its elements named where its file may not name them."""

@@ -11,6 +11,7 @@ from rc_hpc.core.errors import UsageError
 from rc_hpc.core.files import parts_folder
 from rc_hpc.core.kind import Kind
 from rc_hpc.core.options import Options, names, opt
+from rc_hpc.engine.selection import Selection
 from rc_hpc.kinds.registry import PACKED
 
 #: Endings of files that are packed already.
@@ -63,8 +64,8 @@ class SourceOptions(Options):
     ----------
     source
         Files, folders, globs, names of collections.
-    ids
-        File of the only ids wanted.
+    chosen
+        Which of the structures.
     format, seed
         See `rc_hpc.structures.sources.iter_items`.
     species
@@ -81,9 +82,7 @@ class SourceOptions(Options):
         many=True,
         recorded=False,
     )
-    ids: Path | None = opt(
-        None, "only the ids in this file, one a line", parse=Path, metavar="FILE", recorded=False
-    )
+    chosen: Selection = Selection()
     format: str | None = opt(
         None, "format of files whose name does not tell it", choices=FORMATS, recorded=False
     )
@@ -111,7 +110,8 @@ class SourceOptions(Options):
             return None
         if len(self.source) > 1:
             raise UsageError(f"{packed[0]} is packed: it must be the only source")
-        for name in ("ids", "packed", "format", "species"):
+        refused = ("format", "species") if self.chosen.given else ("packed", "format", "species")
+        for name in refused:
             if getattr(self, name, None) not in (None, ()):
                 raise UsageError(
                     f"--{name} is for what is packed first, and {packed[0]} is an HDF5 file, "
@@ -121,6 +121,12 @@ class SourceOptions(Options):
             raise UsageError(f"no file {packed[0]}")
         return Path(packed[0])
 
+    @property
+    def as_it_is(self) -> Path | None:
+        """The packed file whose structures are all computed; None where some are chosen first."""
+        packed = self.packed_file
+        return None if self.chosen.given else packed
+
 
 @dataclass(frozen=True)
 class PackedSourceOptions(SourceOptions):
@@ -128,7 +134,7 @@ class PackedSourceOptions(SourceOptions):
 
     packed: Path | None = opt(
         None,
-        "where the packed structures go when SOURCE is not packed",
+        "where the packed structures go when SOURCE is not packed, or some of it are chosen",
         parse=Path,
         metavar="FILE",
         told="beside the output",
@@ -268,7 +274,7 @@ def check_names(run: RunOptions, source: SourceOptions) -> None:
     for option, path in {"-o": run.output, "--packed": packed, "--state": run.state}.items():
         if path is not None and not path.name:
             raise UsageError(f"{option} {path} is a folder: name a file")
-    if packed is None and isinstance(source, PackedSourceOptions) and not source.packed_file:
+    if packed is None and isinstance(source, PackedSourceOptions) and not source.as_it_is:
         packed = run.output.with_name(f"{run.output.stem}.packed.h5")
     written = {"-o": run.output, "--packed": packed, "--state": run.state}
     taken = {os.path.realpath(one): one for one in source.source}

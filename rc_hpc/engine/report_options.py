@@ -9,6 +9,7 @@ from pathlib import Path
 from rc_hpc.core.errors import UsageError
 from rc_hpc.core.kind import EXPORTED, LIST_LINES
 from rc_hpc.core.options import Options, opt
+from rc_hpc.engine.selection import Selection
 from rc_hpc.kinds.registry import KINDS
 from rc_hpc.report.tables import ENDINGS
 
@@ -119,12 +120,7 @@ class ExportOptions(Options):
         "phantoms of that subset at delta",
         choices=EXPORTED,
     )
-    ids: str | None = opt(
-        None,
-        "only these: ids with commas between them, or a file with one a line",
-        metavar="IDS",
-        told="all that are ok",
-    )
+    chosen: Selection = Selection()
     subset: str | None = opt(
         None, "view subset, cameras joined by +", metavar="CAMERAS", told="all cameras"
     )

@@ -77,7 +77,8 @@ def _pictures(
         except NothingToDraw as reason:
             left_out[plot.name] = str(reason)
             continue
-        pictures.append(Picture(plot.name, by_name[plot.table].caption, svg))
+        table = by_name[plot.table]
+        pictures.append(Picture(plot.name, table.brief or table.caption, svg))
     return pictures, left_out
 
 

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import shutil
+import sys
+import textwrap
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -14,7 +17,7 @@ from rc_hpc.kinds.common.lists import lists_of
 from rc_hpc.kinds.registry import KINDS, PACKED
 from rc_hpc.report import recorded
 from rc_hpc.report.plot import Drawn, Origin, draw
-from rc_hpc.report.tables import Table, render
+from rc_hpc.report.tables import Table, render, together
 from rc_hpc.store.reader import open_ours
 
 
@@ -75,8 +78,12 @@ def lists_in(path: Path, names: Sequence[str]) -> tuple[dict[str, Any], list[Tab
 
 def summary(path: str | Path) -> str:
     """The tables that end a run as terminal text."""
-    tables = tables_of(Path(path), short=True)[1]
-    return "\n\n".join(render(table, "terminal") for table in tables)
+    tables, conditions = together(tables_of(Path(path), short=True)[1])
+    width = shutil.get_terminal_size().columns if sys.stdout.isatty() else None
+    if width:
+        conditions = textwrap.fill(conditions, width)
+    shown = [render(table, "terminal", width) for table in tables]
+    return "\n\n".join(filter(None, [*shown, conditions]))
 
 
 def figures_of(path: Path, names: Sequence[str], folder: Path) -> Drawn:

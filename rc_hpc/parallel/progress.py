@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import os
 import sys
 import time
 from collections.abc import Callable
-from typing import Self, TextIO
+from typing import Any, Self, TextIO
 
 from rc_hpc.parallel.state import RunState
 
 MODES = ("auto", "bar", "plain", "none")
+#: Columns of a terminal that reports none.
+_COLUMNS = 80
 
 
 class Progress:
@@ -22,7 +25,8 @@ class Progress:
     unit
         What a row is, in the plural.
     mode
-        ``bar``; ``plain``: one line every `interval_s`, at every 5 % and at the end;
+        ``bar``; ``plain``: one line every `interval_s`, at every 5 % if that is not within
+        `quiet_s` of the last one, and at the end;
         ``none``; ``auto``: bar on a terminal, else plain.
     stream
         Default: standard error.
@@ -32,6 +36,8 @@ class Progress:
         Rows done by earlier runs: they count for the percentage, not for the rate.
     interval_s
         Longest silence of plain mode while rows come in, s.
+    quiet_s
+        Shortest time between lines of plain mode, s: a short run has few.
     clock
         Returns seconds.
     state
@@ -47,6 +53,7 @@ class Progress:
         rank: int = 0,
         initial: int = 0,
         interval_s: float = 30.0,
+        quiet_s: float = 5.0,
         clock: Callable[[], float] = time.monotonic,
         state: RunState | None = None,
     ):
@@ -54,7 +61,7 @@ class Progress:
             raise ValueError(f"progress mode {mode!r}: use one of {', '.join(MODES)}")
         self.stream = stream or sys.stderr
         self.total, self.unit, self.initial = total_rows, unit, initial
-        self._interval, self._clock = interval_s, clock
+        self._interval, self._quiet, self._clock = interval_s, quiet_s, clock
         self._state = state or RunState(None, "")
         if mode == "auto":
             mode = "bar" if self.stream.isatty() else "plain"
@@ -75,9 +82,17 @@ class Progress:
             initial=self.initial,
             unit=f" {self.unit}",
             file=self.stream,
-            dynamic_ncols=True,
             mininterval=0.2,
+            **self._width(),
         )
+
+    def _width(self) -> dict[str, Any]:
+        """How wide the bar is: as the terminal, or as most where that does not tell."""
+        try:
+            known = os.get_terminal_size(self.stream.fileno()).columns > 0
+        except (OSError, ValueError, AttributeError):
+            known = True  # no file of the system's: tqdm knows best
+        return {"dynamic_ncols": True} if known else {"ncols": _COLUMNS}
 
     def update(self, rows: int, failures: int = 0, note: str = "") -> None:
         """Tell the rows done so far in this run, how many of them failed, and a note to show."""
@@ -92,7 +107,8 @@ class Progress:
             self._bar.update(self.initial + rows - self._bar.n)
         elif self.mode == "plain":
             step = self._twentieth()
-            if step > self._step or self._clock() - self._last >= self._interval:
+            silence = self._clock() - self._last
+            if silence >= self._interval or (step > self._step and silence >= self._quiet):
                 self._step = step
                 self._line()
 

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from rc_hpc.report.tables import Table, cells_of
+from rc_hpc.report.tables import Table, cells_of, told_once
 
 #: Of the structures of a file; 9 costs four times as much for a hundredth less.
 _GZIP = 6
@@ -113,6 +113,8 @@ def _verdict(section: Section) -> str:
 
 def _section(section: Section) -> str:
     parts = [f"<section>\n<h2>{escape(section.title)}</h2>"]
+    if told := told_once(section.tables):
+        parts.append(f'<p class="caption">Conditions: {escape("; ".join(told))}.</p>')
     parts += [_figure(one) for one in section.pictures]
     parts += [f"<p>No figure {escape(n)}: {escape(why)}</p>" for n, why in section.left_out.items()]
     parts += [_table(one) for one in section.tables]
@@ -138,11 +140,12 @@ def _table(table: Table) -> str:
         f"<tr>{''.join(f'<td{m}>{escape(t)}</td>' for t, m in zip(row, marks, strict=True))}</tr>\n"
         for row in zip(*cells.values(), strict=True)
     )
+    caption = table.brief if table.conditions else table.caption
     note = f'<p class="note">{escape(table.note)}</p>\n' if table.note else ""
     return (
         f"<h3>{escape(table.name)}</h3>\n"
         f'<div class="table"><table><thead><tr>{head}</tr></thead>\n<tbody>{rows}</tbody></table>'
-        f'</div>\n<p class="caption">{escape(table.caption)}</p>\n{note}'
+        f'</div>\n<p class="caption">{escape(caption)}</p>\n{note}'
     )
 
 

@@ -12,7 +12,8 @@ import re
 import shutil
 import sys
 import textwrap
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -45,13 +46,30 @@ class Table:
 
     `note` stands below it in terminal and Markdown: what it says in sentences.
     Column names carry their units (``_angstrom``); ``p`` and names in ``_p`` are p-values;
-    `frame` holds unrounded numbers.
+    `frame` holds unrounded numbers. Where several tables stand together, `brief` is their caption
+    and `conditions` are told once.
     """
 
     name: str
     caption: str
     frame: pd.DataFrame
     note: str = ""
+    brief: str = ""
+    conditions: tuple[str, ...] = ()
+
+
+def told_once(tables: Iterable[Table]) -> list[str]:
+    """Conditions of all of these tables, each once."""
+    return list(dict.fromkeys(one for table in tables for one in table.conditions if one))
+
+
+def together(tables: Sequence[Table]) -> tuple[list[Table], str]:
+    """Tables with their brief captions, and the conditions of all of them; of one, itself."""
+    if len(tables) < 2:
+        return list(tables), ""
+    brief = [replace(table, caption=table.brief or table.caption) for table in tables]
+    conditions = "; ".join(told_once(tables))
+    return brief, f"Conditions: {conditions}." if conditions else ""
 
 
 def render(table: Table, style: str, width: int | None = None) -> str:
@@ -129,12 +147,17 @@ def show(found: list[Table], style: str) -> None:
     its width; in a file or a pipe they are as wide as they are.
     """
     width = shutil.get_terminal_size().columns if sys.stdout.isatty() else None
+    conditions = ""
+    if style in ("terminal", "markdown"):
+        found, conditions = together(found)
     for number, table in enumerate(found):
         if number:
             print()
         if style == "csv":
             print(table.caption, file=sys.stderr)
         print(render(table, style, width))
+    if conditions:
+        print(f"\n{textwrap.fill(conditions, width) if width else conditions}")
     sys.stdout.flush()
 
 

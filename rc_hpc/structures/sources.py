@@ -9,7 +9,7 @@ import glob
 import json
 import os
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from importlib import util
 from pathlib import Path
@@ -78,21 +78,6 @@ def iter_items(
     found: Counter[str] = Counter() if strays is None else strays
     listings = [_listing(str(source), format, seed, names, found) for source in sources]
     return (item for listing in listings for item in listing())
-
-
-def filter_ids(items: Iterable[Item], ids: set[str]) -> Iterator[Item]:
-    """The items whose id is in `ids`; at the end, a `UsageError` names ids that never came."""
-    missing = set(ids)
-    for item in items:
-        if item.id in ids:
-            missing.discard(item.id)
-            yield item
-    if missing:
-        shown = ", ".join(sorted(missing)[:5]) + (", ..." if len(missing) > 5 else "")
-        raise UsageError(
-            f"{len(missing)} of {len(ids)} ids are in no source: {shown}; "
-            "check their spelling and the sources"
-        )
 
 
 def _listing(

@@ -242,7 +242,7 @@ REFUSED = [
     ("text.h5", 1, "CIF"),
     ("foreign.h5", 1, "another program"),
     ("packed.h5 crystals.json", 2, "only source"),
-    ("packed.h5 --ids ids.txt", 2, "--ids"),
+    ("packed.h5 --ids nowhere.txt", 2, "--ids"),
     ("packed.h5 --tau 0.02", 2, "tau"),
     ("packed.h5 --max-atoms 7", 2, "max_atoms"),
     ("crystals.json -o census.h5", 2, "--overwrite"),

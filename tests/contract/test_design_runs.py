@@ -21,7 +21,7 @@ OPTIONS = (
     "2",
     "--shortlist",
     "2",
-    "--sample",
+    "--search-sample",
     "2",
     "--training",
     "4",

@@ -36,8 +36,8 @@ COMMANDS = {
     "occlusion": ("sweep", "occlusion packed.h5 --protocol axes.toml --verify strict,excused"),
     "design": (
         "sweep",
-        "design packed.h5 --starts 4 --held-out held --sample 2 --training 2 --views 3 --seeds 1 "
-        "--sigmas 0,0.2 --beside frozen",
+        "design packed.h5 --starts 4 --held-out held --search-sample 2 --training 2 --views 3 "
+        "--seeds 1 --sigmas 0,0.2 --beside frozen",
     ),
     "renders": ("render", "packed.h5 --protocol axes.toml --size 48"),
     "pixels": ("pixels", "renders.h5 --size 32"),

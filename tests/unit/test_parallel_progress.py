@@ -1,6 +1,10 @@
 """Progress in all modes."""
 
+import fcntl
 import io
+import os
+import struct
+import termios
 
 import pytest
 
@@ -41,12 +45,35 @@ def test_plain_lines_say_all():
 
 
 def test_plain_lines_come_at_five_percent_steps_and_at_the_end():
-    progress, stream, _ = plain(1000)
+    progress, stream, clock = plain(1000)
     for rows in range(1, 999):
+        clock.now += 0.2
         progress.update(rows)
     assert [line.split("/")[0] for line in lines(stream)] == [str(n) for n in range(50, 999, 50)]
     progress.close()
     assert lines(stream)[-1].startswith("998/1000 structures (99 %)")
+
+
+def test_a_short_run_has_one_line():
+    progress, stream, clock = plain(1000)
+    for rows in range(1, 1001):
+        clock.now += 0.004
+        progress.update(rows)
+    progress.close()
+    assert len(lines(stream)) == 1 and lines(stream)[0].startswith("1000/1000")
+
+
+def test_a_terminal_that_tells_no_size_has_a_bar():
+    ours, theirs = os.openpty()
+    fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 0, 0, 0, 0))
+    with open(theirs, "w") as stream:
+        with Progress(10, stream=stream) as progress:
+            assert progress.mode == "bar"
+            progress.update(10)
+        stream.flush()
+        shown = os.read(ours, 10_000).decode()
+    os.close(ours)
+    assert ("10/10" in shown and "#" in shown) or "█" in shown
 
 
 def test_plain_lines_come_after_the_interval():

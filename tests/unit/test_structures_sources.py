@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 
 from rc_hpc.core.errors import Status, StructureError, UsageError
 from rc_hpc.structures.scan import cif_blocks, json_of, json_spans
-from rc_hpc.structures.sources import filter_ids, iter_items
+from rc_hpc.structures.sources import iter_items
 
 CIF = """data_NaCl
 _cell_length_a 4.0
@@ -322,16 +322,6 @@ def test_bad_sources_are_named_at_once(source):
 def test_empty_folder_is_a_usage_error(tmp_path):
     with pytest.raises(UsageError, match="holds no files"):
         listing(tmp_path)
-
-
-def test_filter_ids():
-    items = listing("synthetic:5")
-    wanted = {items[1].id, items[3].id}
-    assert [item.id for item in filter_ids(items, wanted)] == sorted(wanted)
-    filtered = filter_ids(items, wanted | {"typo"})
-    assert len(list(itertools.islice(filtered, 2))) == 2
-    with pytest.raises(UsageError, match="typo"):
-        next(filtered)
 
 
 def test_prototypes():

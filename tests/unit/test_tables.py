@@ -236,8 +236,8 @@ def test_other_files_are_refused_in_one_line(tmp_path, capsys, make):
 
 def test_output_that_is_a_file(census, tmp_path, capsys):
     (tmp_path / "taken").write_text("")
-    assert main([str(census), "--format", "csv", "--output", str(tmp_path / "taken")]) == Exit.FATAL
-    assert "choose another --output" in capsys.readouterr().err
+    assert main([str(census), "--format", "csv", "--output", str(tmp_path / "taken")]) == Exit.USAGE
+    assert "is a file: name a folder" in capsys.readouterr().err
 
 
 def test_help_loads_nothing_heavy():

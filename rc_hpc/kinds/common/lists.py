@@ -82,7 +82,7 @@ def lists_of(path: Path, kind: Kind, names: Sequence[str]) -> list[Table]:
             what = f"The {len(its)} of {len(frame)} {kind.unit} {fails}, the worst first"
         else:
             its, what = frame, f"All {len(frame)} {kind.unit}"
-        tables.append(Table(name, f"{what}{told}.", its))
+        tables.append(Table(name, f"{what}{told}.", its, brief=f"{what}."))
     return tables
 
 

@@ -52,10 +52,10 @@ def make(
     for name in names:
         maker = by_name[name]
         what = maker.what if isinstance(maker.what, str) else maker.what(counts)
-        told = [conditions] if maker.conditional else []
-        caption = f"{what} ({'; '.join([*told, maker.digits])})."
+        told = (*([conditions] if maker.conditional else []), maker.digits)
+        caption = f"{what} ({'; '.join(told)})."
         note = maker.note(counts) if maker.note else ""
-        tables.append(Table(name, caption, maker.frame(counts), note))
+        tables.append(Table(name, caption, maker.frame(counts), note, f"{what}.", told))
     return tables
 
 

@@ -89,6 +89,7 @@ class DesignOptions(Options):
     sample: int = opt(
         40,
         "training structures, at most, on which the search counts phantoms",
+        name="search_sample",
         metavar="N",
         check=at_least(1),
     )

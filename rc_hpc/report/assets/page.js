@@ -118,11 +118,11 @@ function paint() {
 }
 
 function cellsOf(k) {
-  if (!computed(k)) return [[data.id[k]], [data.formula[k]], [data.atoms[k] || ""], [data.status[k], "bad wide"], [""], [""]];
+  if (!computed(k)) return [[data.id[k]], [data.formula[k]], [data.atoms[k] || ""], ["", "wide"], [data.status[k], "bad status"]];
   const wrong = wrongCount(k), phantoms = pairPhantoms(k);
   return [
-    [data.id[k]], [data.formula[k]], [data.atoms[k]], [`${data.system[k]} ${data.number[k]}`, "wide"],
-    [`${wrong}/${data.subsets.length}`, wrong ? "bad" : ""], [phantoms, phantoms ? "bad" : ""],
+    [data.id[k]], [data.formula[k]], [data.atoms[k]], [`${data.number[k]} ${data.system[k]}`, "wide"],
+    [`${wrong}/${data.subsets.length}`, wrong ? "bad" : ""], [phantoms, phantoms ? "many" : ""],
   ];
 }
 
