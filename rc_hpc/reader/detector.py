@@ -20,6 +20,8 @@ LEAST_PIXELS = 8
 WHITE_RING = 0.55
 #: Smallest radius of the inner edge that is looked for, px.
 LEAST_RADIUS = 1.2
+#: Pictures that cannot all be alike.
+MANY = 4
 #: Standard error of a centre along each axis that no number of pixels betters, px: Agg cuts
 #: coordinates to 1/256 px.
 CUT = 1 / 256 / 12**0.5
@@ -36,8 +38,8 @@ def detect(pictures: Sequence[np.ndarray], knowledge: Knowledge) -> list[Marks]:
     Raises
     ------
     NotReadError
-        They are not of the size or number known, one shows nothing, two are the same though
-        their cameras differ, or a scale cannot be told.
+        They are not of the size or number known, one is blank, all are the same, or a scale
+        cannot be told.
     """
     _check(pictures, knowledge)
     convention = knowledge.convention
@@ -68,6 +70,9 @@ def _check(pictures: Sequence[np.ndarray], knowledge: Knowledge) -> None:
             )
         if (pixels == pixels[0, 0]).all():
             raise NotReadError("refused", f"picture {number} is blank")
+    # Two views of a crystal may be alike by its symmetry; no crystal looks so from everywhere.
+    if views >= MANY and all(np.array_equal(pixels, pictures[0]) for pixels in pictures[1:]):
+        raise NotReadError("refused", f"all {views} pictures are the same one")
 
 
 def _marks(
