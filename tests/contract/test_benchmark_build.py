@@ -3,6 +3,7 @@
 import hashlib
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -254,7 +255,11 @@ def test_what_is_asked_for_in_the_wrong_way(work, tmp_path, capsys):
 def test_too_few_structures_are_told(work, tmp_path, capsys):
     displays = str(work / "b.displays.h5")
     assert main(["build", displays, "-o", str(tmp_path / "b"), *QUIET]) == 1
-    assert "questions can be drawn of 15 base structures" in capsys.readouterr().err
+    told = capsys.readouterr().err
+    assert "questions can be drawn of 15 base structures" in told
+    most = re.search(r"take --questions (\d+), the most that can be drawn", told)[1]
+    build = ["build", displays, "--questions", most, "-o", str(tmp_path / "c"), *QUIET]
+    assert main(build) == 0
 
 
 def test_any_source_has_a_row_for_each_structure(tmp_path):

@@ -172,7 +172,7 @@ def test_the_order_of_structures_and_scenes_does_not_matter():
 
 def test_too_few_structures_are_told():
     world = cases.world(cases.SIX)
-    with pytest.raises(RcError, match="Q1a: 24 of 100 .* of 6 .* ask for fewer questions"):
+    with pytest.raises(RcError, match="Q1a: 24 of 100 .* of 6 .* take --questions 168, the most"):
         draw_questions(*world, QuestionOptions(), cases.SETTINGS)
     options = QuestionOptions(questions=64, per_structure=1)
     with pytest.raises(RcError, match="Q1a: 6 of 8 .*--per-structure"):
@@ -286,6 +286,34 @@ def test_balance_takes_the_sets_that_tell_least():
         [0] * len(made),
     ).mean(axis=0)
     assert np.abs(found[:4] - 0.25).max() <= 0.05
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        QuestionOptions(questions=400),
+        QuestionOptions(questions=1000, per_structure=8),
+    ],
+)
+def test_the_most_that_can_be_drawn_is_named(options):
+    """That number is drawn, and four more are not."""
+    made = cases.world(cases.SIX)
+    with cases.everything_visible():
+        with pytest.raises(
+            RcError, match="of 6 base structures at .* the most that can be"
+        ) as told:
+            draw_questions(*made, options, cases.SETTINGS)
+        most = int(re.search(r"take --questions (\d+)", str(told.value))[1])
+        assert 64 <= most < options.questions
+        draw = draw_questions(*made, replace(options, questions=most), cases.SETTINGS)
+        assert len(draw.questions) == most
+        with pytest.raises(RcError, match=f"take --questions {most}, the most"):
+            draw_questions(*made, replace(options, questions=most + 4), cases.SETTINGS)
+
+
+def test_where_not_even_the_fewest_can_be_drawn_that_is_said():
+    with pytest.raises(RcError, match="not even the fewest, 64, can be drawn"):
+        draw_questions(*cases.world(("rock salt",)), QuestionOptions(), cases.SETTINGS)
 
 
 def test_letters_lie_apart_in_every_picture(draw):

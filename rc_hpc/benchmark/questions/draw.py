@@ -17,7 +17,8 @@ from rc_hpc.benchmark.questions.counting import CONTENT, DISPLAYED
 from rc_hpc.benchmark.questions.directions import DIRECTIONS
 from rc_hpc.benchmark.questions.distances import DISTANCES, turned
 from rc_hpc.benchmark.questions.identity import IDENTITY
-from rc_hpc.benchmark.questions.options import QuestionOptions, quotas
+from rc_hpc.benchmark.questions.options import LEAST, QuestionOptions, quotas
+from rc_hpc.benchmark.questions.pools import Pool, largest, shortage
 from rc_hpc.benchmark.questions.systems import SYSTEMS
 from rc_hpc.benchmark.questions.texts import describe, describe_pair
 from rc_hpc.benchmark.questions.world import Candidate, Stratum, World
@@ -86,12 +87,12 @@ def draw_questions(
     world, seed = World.of(bases, scenes, options, settings), settings.seed
     systems = {candidate.group for candidate in SYSTEMS.candidates(world, 0)}
     wanted = quotas(options, max(1, len(systems)))
+    pools = {name: Pool(name, one, world, _stream(seed, name)) for name, one in ASKED.items()}
     found: list[tuple[str, Candidate, tuple[Wrong, ...]]] = []
     view_sets = {}
     for stratum in STRATA:
-        rng = _stream(seed, stratum)
-        chosen, view_sets[stratum] = _chosen(stratum, wanted[stratum], world, rng)
-        asked = ASKED[stratum]
+        chosen, view_sets[stratum] = _chosen(pools, stratum, wanted[stratum], len(systems))
+        asked, rng = ASKED[stratum], pools[stratum].rng
         truths = Counter(candidate.truth for candidate in chosen)
         sets = [asked.wrong(candidate, world, truths, rng) for candidate in chosen]
         wrong = balanced([candidate.truth for candidate in chosen], sets, rng)
@@ -106,56 +107,21 @@ def _stream(seed: int, name: str) -> np.random.Generator:
 
 
 def _chosen(
-    stratum: str, total: int, world: World, rng: np.random.Generator
+    pools: Mapping[str, Pool], stratum: str, total: int, systems: int
 ) -> tuple[list[Candidate], int]:
     """Candidates that fill a quota, and how many sets of views they needed."""
-    options, asked = world.options, ASKED[stratum]
+    pool, options = pools[stratum], pools[stratum].world.options
     limit = options.most(stratum.partition("_")[0])
-    candidates: list[Candidate] = []
-    for number in range(world.view_sets):
-        more = [
-            one
-            for one in asked.candidates(world, number)
-            if asked.wrong(one, world, Counter({one.truth: 1}), rng)
-        ]
-        if number and not more:
-            break
-        candidates += more
-        cells: dict[tuple[str, str], dict[tuple[Any, ...], list[Candidate]]] = {}
-        for one in candidates:
-            cells.setdefault((one.group, one.structure), {}).setdefault(one.key, []).append(one)
-        available = {cell: len(keys) for cell, keys in cells.items()}
-        limits = asked.limits(total, candidates)
-        numbers = allot(limits, available, total, limit, rng)
-        if sum(numbers.values()) == total:
-            return _taken(stratum, numbers, cells, rng), number + 1
-        if _hopeless(limits, available, total, limit):
-            break
-    raise RcError(_shortage(stratum, total, limit, numbers, limits, world))
-
-
-def _hopeless(limits, available, total: int, limit: int) -> bool:
-    """Whether no further views can help: there are too few structures for such a limit."""
-    structures = {structure for _, structure in available}
-    if len(structures) * limit < total:
-        return True
-    of_group = Counter(group for group, _ in available)
-    exact = sum(limits.values()) == total
-    return exact and any(of_group[group] * limit < most for group, most in limits.items())
-
-
-def _shortage(stratum: str, total: int, limit: int, numbers, limits, world: World) -> str:
-    reached: Counter[str] = Counter()
-    for (group, _), number in numbers.items():
-        reached[group] += number
-    lacking = {g: n - reached[g] for g, n in sorted(limits.items()) if n > reached[g]}
-    told = ", ".join(f"{group} {number}" for group, number in lacking.items() if group != "all")
+    *_, found = pool.filled(total, limit)
+    if found.total == total:
+        return _taken(stratum, found.numbers, pool.cells, pool.rng), pool.view_sets
+    most = largest(pools, stratum, options, systems)
+    can = f"take --questions {most}, the most that can be drawn of these structures so"
+    cure = can if most else f"not even the fewest, {LEAST}, can be drawn of these structures so"
     kind = "difficulty" if stratum.startswith("Q2") else "structure"
-    return (
-        f"{stratum}: {reached.total()} of {total} questions can be drawn of {len(world.bases)} "
-        f"base structures at {limit} each{f' (lacking: {told})' if told else ''}; take more "
-        f"structures, or ask for fewer questions (--questions), or for more of each structure "
-        f"(--per-{kind})"
+    raise RcError(
+        f"{shortage(pool, total, limit, found)}; {cure}; or give more structures, or ask for more "
+        f"of each (--per-{kind})"
     )
 
 

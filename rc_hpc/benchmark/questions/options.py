@@ -15,12 +15,13 @@ QUOTAS = dict(zip(STRATA, (100, 100, 60, 60, 100, 96, 100, 100), strict=True))
 MUTATIONS = {"exchange": 13, "deletion": 12, "stretch": 13, "polymorph": 12}
 #: Letters are balanced, and so are halves and quarters within a stratum: numbers are multiples.
 UNIT = 4
+#: Questions in all at least: two such multiples a stratum.
+LEAST = UNIT * len(STRATA) * 2
 
 
 def _total(flag: str, value: int) -> None:
-    least = UNIT * len(STRATA) * 2
-    if value % UNIT or value < least:
-        raise UsageError(f"{flag} must be a multiple of {UNIT}, {least} or more: {value}")
+    if value % UNIT or value < LEAST:
+        raise UsageError(f"{flag} must be a multiple of {UNIT}, {LEAST} or more: {value}")
 
 
 def _share(flag: str, value: float) -> None:
@@ -35,7 +36,7 @@ class QuestionOptions(Options):
     Attributes
     ----------
     questions
-        In all, a multiple of `UNIT`; strata have the shares of `QUOTAS`.
+        In all, a multiple of `UNIT`, `LEAST` or more; strata have the shares of `QUOTAS`.
     per_structure, per_difficulty
         Questions of one type, and of one difficulty of Q2, of a base structure at most; 0: the
         card's 4 and 2, and of a larger benchmark as many as it needs.
@@ -68,7 +69,7 @@ class QuestionOptions(Options):
 
     questions: int = opt(
         716,
-        "questions in all, a multiple of 4",
+        f"questions in all, a multiple of {UNIT}, {LEAST} or more",
         metavar="N",
         check=_total,
         caption="{} questions",
