@@ -64,7 +64,8 @@ def case(lattice, numbers, positions, size=384, noise=0.0, every=False, least=30
         line = convention.line_px / 2
         seen, whole = seen_pixels(
             view.order, view.centres, view.radii + line, view.middles, view.halves,
-            np.full(len(view.middles), line), np.empty((0, 4)), size, size,
+            np.full(len(view.middles), line), np.empty((0, 4)), np.zeros(len(view.radii), bool),
+            size, size,
         )  # fmt: skip
         keep = np.ones(len(seen), bool) if every else seen >= least
         centres = view.centres[keep] + noise * rng.normal(size=(keep.sum(), 2))

@@ -1,0 +1,242 @@
+"""Reading crystals from pictures: what is read right, what is certified, where it fails.
+
+`read` draws packed structures, finds their discs, reads them knowing only what the level allows,
+and holds the readings against the structures. It adds to its record until its time is up, and goes
+on there the next time; `table` prints what the records hold.
+"""
+
+from __future__ import annotations
+
+import argparse
+import collections
+import json
+import sys
+import time
+import traceback
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from bench.common import RECORDS, environment
+from rc_hpc.core.errors import Status
+from rc_hpc.geometry.protocol import load_protocol
+from rc_hpc.images.fast import FastRenderer
+from rc_hpc.kinds.packed.reader import PackedReader
+from rc_hpc.parallel.cache import prepare_numba_cache
+from rc_hpc.reader.convention import named
+from rc_hpc.reader.detector import detect
+from rc_hpc.reader.read import read
+from rc_hpc.reader.records import Knowledge, Limits, NotReadError, Reading
+from rc_hpc.symmetry.labels import crystal_system
+
+#: Largest distance of a site from the true one that still counts as that site, Å.
+NEAR = 0.08
+TOLERANCES = (0.01, 0.02, 0.03, 0.05, 0.1)
+
+
+def knowledge_of(
+    level: str, convention, rotations, size: int, views, numbers, lattice
+) -> Knowledge:
+    """What a reader of that level knows of drawn pictures."""
+    known: dict[str, Any] = {}
+    if level != "K0":
+        known["lattice_A"] = lattice
+        known["pixels_per_A"] = np.array([view.px_per_angstrom for view in views])
+        known["origins_px"] = np.array([view.origin for view in views])
+    if level == "K2":
+        known["species"] = tuple(sorted(int(number) for number in numbers))
+    return Knowledge(level, rotations, size, convention, **known)
+
+
+def against(reading: Reading, lattice, numbers, positions) -> tuple[int, int, float]:
+    """Sites missing and extra, and the largest error of the others, Å.
+
+    The two crystals may be moved against each other, and their vectors chosen otherwise.
+    """
+    nothing = len(numbers), len(reading.species), float("inf")
+    if not len(reading.species) or not np.isfinite(reading.lattice_A).all():
+        return nothing
+    change = np.linalg.solve(lattice.T, reading.lattice_A.T)
+    whole = np.abs((change - np.round(change)).T @ lattice).max() < 0.1
+    if not whole or abs(abs(np.linalg.det(np.round(change))) - 1) > 1e-6:
+        return nothing
+    places = reading.fractional @ reading.lattice_A
+    species, counts = np.unique(numbers, return_counts=True)
+    rarest = species[counts.argmin()]
+    starts = places[reading.species == rarest]
+    best = nothing
+    if not len(starts):
+        return nothing
+    for true in positions[numbers == rarest]:
+        away = (places[:, None] + true - starts[0] - positions[None]) @ np.linalg.inv(lattice)
+        apart = np.linalg.norm((away - np.round(away)) @ lattice, axis=2)
+        apart[reading.species[:, None] != numbers[None]] = np.inf
+        near = apart < NEAR
+        missing = int(np.sum(~near.any(0)))
+        extra = len(places) - (len(numbers) - missing)
+        if near.any():
+            rows = apart.min(0)[near.any(0)]
+            found = missing, extra, float(rows.max())
+            best = min(best, found, key=lambda one: (one[0] + abs(one[1]), one[2]))
+    return best
+
+
+def one(cell, level: str, size: int, convention, rotations) -> dict[str, Any]:
+    """One structure drawn, read and held against the truth."""
+    numbers = np.asarray(cell.numbers, np.int64)
+    scene = convention.scene(cell.lattice, numbers, cell.positions)
+    views = [convention.view(scene, rotation, size) for rotation in rotations]
+    pictures = [FastRenderer().draw(scene, view) for view in views]
+    knowledge = knowledge_of(level, convention, rotations, size, views, numbers, cell.lattice)
+    started = time.process_time()
+    found = started
+    try:
+        marks = detect(pictures, knowledge)
+        found = time.process_time()
+        reading = read(pictures, marks, knowledge, Limits())
+    except NotReadError as error:
+        reading = Reading(error.status, str(error))
+    except Exception as error:  # noqa: BLE001 - told, and the others go on
+        traceback.print_exc()
+        reading = Reading("refused", f"internal: {error!r}")
+    ended = time.process_time()
+    missing, extra, error_A = against(reading, cell.lattice, numbers, cell.positions)
+    return {
+        "id": cell.id,
+        "sites": len(numbers),
+        "truth": int(cell.space_group),
+        "status": reading.status,
+        "certified": bool(reading.certified),
+        "pixels": int(reading.differing_pixels),
+        "tries": reading.tries,
+        "numbers": [int(number) for number in reading.numbers],
+        "by_pictures": int(reading.number_by_pictures),
+        "missing": missing,
+        "extra": extra,
+        "error_A": round(error_A, 6) if np.isfinite(error_A) else None,
+        "sigma_A": round(float(reading.sigma_A.max(initial=0.0)), 6),
+        "detect_s": round(found - started, 3),
+        "read_s": round(ended - found, 3),
+        "message": reading.message,
+    }
+
+
+def run(asked: argparse.Namespace) -> int:
+    """Read until the time is up; the record grows."""
+    prepare_numba_cache()
+    path = asked.records / f"{asked.name}.json"
+    arguments = {"level": asked.level, "size": asked.size, "every": asked.every}
+    rows: list[dict] = []
+    if path.is_file():
+        before = json.loads(path.read_text(encoding="utf-8"))
+        if before["arguments"] != arguments:
+            print(f"{path} was measured with {before['arguments']}: give another --name")
+            return 2
+        rows = before["rows"]
+    done = {row["id"] for row in rows}
+    wanted = set(asked.ids.read_text(encoding="utf-8").split()) if asked.ids else None
+    convention, rotations = named("C1"), load_protocol("frozen").rotations
+    started = time.monotonic()
+    with PackedReader(asked.packed) as packed:
+        usable = np.flatnonzero(packed.read("structures/status") == Status.ok)
+        for cell in packed.cells(usable[:: asked.every]):
+            if cell.id in done or (wanted is not None and cell.id not in wanted):
+                continue
+            if time.monotonic() - started > asked.seconds:
+                print(f"time is up: {len(rows)} structures so far, call it again")
+                break
+            rows.append(one(cell, asked.level, asked.size, convention, rotations))
+            if asked.verbose:
+                print(json.dumps(rows[-1]), flush=True)
+    record = {"name": asked.name, **environment(), "arguments": arguments}
+    lines = ",\n  ".join(json.dumps(row) for row in rows)
+    text = json.dumps(record)[:-1] + f',\n "rows": [\n  {lines}\n ]}}\n'
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text, encoding="utf-8")
+    print(f"{path.name}: {len(rows)} structures")
+    return 0
+
+
+def right(row: dict, tolerance: int = 0) -> bool:
+    """Whether the crystal system is the true one."""
+    number = row["numbers"][tolerance]
+    return number > 0 and crystal_system(number) == crystal_system(row["truth"])
+
+
+def whole(row: dict) -> bool:
+    """Whether all sites are read and none too many."""
+    return row["missing"] == 0 and row["extra"] == 0
+
+
+def cause(row: dict) -> str:
+    """Where a reading that is not right and whole, or not certified, failed."""
+    if row["status"] not in ("read", "uncertified"):
+        return row["status"]
+    if row["missing"] == row["sites"]:
+        return "no lattice of the crystal"
+    if not whole(row):
+        return "sites missing or extra"
+    if not right(row):
+        return "label of a whole reading"
+    return "whole and right, not certified" if not row["certified"] else ""
+
+
+def table(asked: argparse.Namespace) -> int:
+    """Print what the records hold."""
+    for path in sorted(asked.records.glob("reader_*.json")):
+        record = json.loads(path.read_text(encoding="utf-8"))
+        rows = record["rows"]
+        print(f"\n## {record['name']}: {record['arguments']}\n")
+        print("| | n | system | space group | sites | certified | certified and wrong |")
+        print("|---|---|---|---|---|---|---|")
+        groups: dict[str, list[dict]] = {"all": rows}
+        groups["without triclinic"] = [r for r in rows if r["truth"] > 2]
+        for row in rows:
+            groups.setdefault(crystal_system(row["truth"]), []).append(row)
+        for name, some in groups.items():
+            bad = [r for r in some if r["certified"] and not (right(r) and whole(r))]
+            print(
+                f"| {name} | {len(some)} | {sum(map(right, some))} | "
+                f"{sum(r['numbers'][0] == r['truth'] for r in some)} | {sum(map(whole, some))} | "
+                f"{sum(r['certified'] for r in some)} | {len(bad)} |"
+            )
+        told = [sum(right(row, k) for row in rows) for k in range(len(TOLERANCES))]
+        print(f"\nsystem right at symprec {TOLERANCES}: {told}")
+        seconds = np.array([[row["detect_s"], row["read_s"]] for row in rows])
+        middle, total = np.median(seconds, axis=0), seconds.sum(1)
+        print(
+            f"CPU s: discs {middle[0]:.2f}, reading {middle[1]:.2f} (medians), in all "
+            f"{np.median(total):.2f} median, {total.mean():.2f} mean, {total.max():.1f} largest"
+        )
+        causes = collections.Counter(filter(None, map(cause, rows)))
+        for name, count in causes.most_common():
+            ids = [row["id"] for row in rows if cause(row) == name]
+            print(f"{name}: {count} ({', '.join(ids[:12])}{', ...' if count > 12 else ''})")
+    return 0
+
+
+def main() -> int:
+    """Read or print."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--records", type=Path, default=RECORDS)
+    commands = parser.add_subparsers(dest="what", required=True)
+    reads = commands.add_parser("read", help="draw, read, compare")
+    reads.add_argument("packed", type=Path, help="packed structures")
+    reads.add_argument("--level", default="K0", choices=("K0", "K1", "K2"))
+    reads.add_argument("--size", type=int, default=768, help="px")
+    reads.add_argument("--every", type=int, default=1, help="take every N-th structure")
+    reads.add_argument("--ids", type=Path, help="only the ids in this file")
+    reads.add_argument("--name", help="of the record; default: reader_read_LEVEL_SIZE")
+    reads.add_argument("--seconds", type=float, default=540.0, help="of a piece of work")
+    reads.add_argument("-v", "--verbose", action="store_true", help="print every row")
+    reads.set_defaults(go=run)
+    commands.add_parser("table", help="print the records").set_defaults(go=table)
+    asked = parser.parse_args()
+    if asked.what == "read" and not asked.name:
+        asked.name = f"reader_read_{asked.level}_{asked.size}"
+    return int(asked.go(asked))
+
+
+if __name__ == "__main__":
+    sys.exit(main())
