@@ -5,7 +5,7 @@ from numba import njit
 
 
 @njit(cache=True)
-def normal_equations(positions, rows, marks, plain, scales, origins, lattice, tiles):
+def normal_equations(positions, rows, trust, marks, plain, scales, origins, lattice, tiles):
     """One step's normal equations, the sites apart from the frame.
 
     The frame's parameters are the V origins (u, v), the V scales, and the lattice vectors row by
@@ -17,6 +17,8 @@ def normal_equations(positions, rows, marks, plain, scales, origins, lattice, ti
         Å.
     rows : (n, V, T) int32
         Marks met; negative where there is none.
+    trust : (n, V, T) float64
+        Weight of each beside that of its covariance.
     marks : MarkSet
     plain : (V, 2, 3) float64
         u and v of a position at unit scale.
@@ -75,7 +77,7 @@ def normal_equations(positions, rows, marks, plain, scales, origins, lattice, ti
                 for e in range(9):
                     touched[3 + e] = 3 * n_views + e
                 uu, uv, vv = marks.covariance[m]
-                det = uu * vv - uv * uv
+                det = (uu * vv - uv * uv) / trust[c, view, t]
                 weight = ((vv / det, -uv / det), (-uv / det, uu / det))
                 square += (
                     weight[0][0] * misfit[0] ** 2
@@ -100,3 +102,36 @@ def normal_equations(positions, rows, marks, plain, scales, origins, lattice, ti
                                 for g in touched:
                                     frame[f, g] += left * slope[j, g]
     return site, mixed, frame, right_site, right_frame, square, count
+
+
+@njit(cache=True)
+def mark_misfits(positions, rows, marks, plain, scales, origins, lattice, tiles):
+    """Misfit squared of every mark met, in units of its variance, (n, V, T); -1 where none is.
+
+    Parameters
+    ----------
+    positions, rows, marks, plain, scales, origins, lattice, tiles
+        See `normal_equations`.
+    """
+    misfits = np.full(rows.shape, -1.0)
+    at, off = np.empty(3), np.empty(2)
+    for c in range(rows.shape[0]):
+        for view in range(rows.shape[1]):
+            for t in range(rows.shape[2]):
+                m = rows[c, view, t]
+                if m < 0:
+                    continue
+                for axis in range(3):
+                    at[axis] = positions[c, axis]
+                    for vector in range(3):
+                        at[axis] += tiles[t, vector] * lattice[vector, axis]
+                for i in range(2):
+                    plane = 0.0
+                    for axis in range(3):
+                        plane += plain[view, i, axis] * at[axis]
+                    off[i] = marks.centres[m, i] - origins[view, i] - scales[view] * plane
+                uu, uv, vv = marks.covariance[m]
+                misfits[c, view, t] = (
+                    off[0] ** 2 * vv - 2.0 * off[0] * off[1] * uv + off[1] ** 2 * uu
+                ) / (uu * vv - uv * uv)
+    return misfits

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from rc_hpc.kernels.bundle import normal_equations
+from rc_hpc.kernels.bundle import mark_misfits, normal_equations
 from rc_hpc.reader.frame import Frame, rows_of
 from rc_hpc.reader.marked import Marked
 
@@ -15,6 +15,11 @@ from rc_hpc.reader.marked import Marked
 LOOSE = 10.0
 #: Steps at most, and the largest movement of the last one, px.
 STEPS, SETTLED = 8, 1e-6
+#: Misfit at which a mark's weight is halved, in usual ones, least variance of the usual ones in
+#: units of what is claimed, and rounds of weighing.
+OUTLIER, LEAST_USUAL, ROUNDS = 3.0, 0.05, 12
+#: Median of chi^2 with two degrees of freedom.
+CHI2_MEDIAN = 1.386
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,6 +47,49 @@ class Bundle:
     misfit: float
 
 
+def adjusted(
+    marked: Marked,
+    frame: Frame,
+    positions: np.ndarray,
+    rows: np.ndarray,
+    scales: np.ndarray,
+    scale_sigma: np.ndarray,
+    free: bool = True,
+) -> Bundle:
+    """As `adjust`, marks that most others contradict weighing less (Cauchy's weights).
+
+    How large misfits are is told by their median: covariances are known up to a factor only.
+    """
+    trust = np.ones(rows.shape)
+    bundle = adjust(marked, frame, positions, rows, scales, scale_sigma, free, trust)
+    for _ in range(ROUNDS):
+        misfits = _misfits(marked, bundle, rows)
+        usual = max(np.median(misfits[rows >= 0]) / CHI2_MEDIAN, LEAST_USUAL)
+        before, trust = trust, 1.0 / (1.0 + np.maximum(misfits, 0.0) / (OUTLIER**2 * usual))
+        bundle = adjust(
+            marked, bundle.frame, bundle.positions, rows, scales, scale_sigma, free, trust
+        )
+        if np.abs(trust - before).max(initial=0.0) < 0.02:
+            break
+    return bundle
+
+
+def usual_variance(marked: Marked, bundle: Bundle, rows: np.ndarray) -> float:
+    """Variance of the marks about a bundle, in units of what they claim, by the median misfit."""
+    misfits = _misfits(marked, bundle, rows)[rows >= 0]
+    return float(np.median(misfits) / CHI2_MEDIAN)
+
+
+def _misfits(marked: Marked, bundle: Bundle, rows: np.ndarray) -> np.ndarray:
+    frame = bundle.frame
+    plain = rows_of(frame.rotations, np.ones(len(frame.scales)))
+    misfits: np.ndarray = mark_misfits(
+        bundle.positions, rows, marked.marks, plain, frame.scales, frame.origins,
+        frame.lattice, frame.tiles.astype(float),
+    )  # fmt: skip
+    return misfits
+
+
 def adjust(
     marked: Marked,
     frame: Frame,
@@ -50,6 +98,7 @@ def adjust(
     scales: np.ndarray,
     scale_sigma: np.ndarray,
     free: bool = True,
+    trust: np.ndarray | None = None,
 ) -> Bundle:
     """Adjust positions, origins, lattice and scales to the marks met.
 
@@ -61,7 +110,10 @@ def adjust(
         What is known of the scales, and its standard error, px/Å.
     free
         Whether the frame may move; otherwise the positions alone.
+    trust : (n, V, T) float64
+        Weights of the marks beside those of their covariances; default: 1.
     """
+    trust = np.ones(rows.shape) if trust is None else trust
     n_views = len(frame.scales)
     plain = rows_of(frame.rotations, np.ones(n_views))
     tiles = frame.tiles.astype(float)
@@ -73,8 +125,9 @@ def adjust(
     start_origins = frame.origins
     for _ in range(STEPS):
         site, mixed, left, right_site, right, square, count = normal_equations(
-            positions, rows, marked.marks, plain, frame.scales, frame.origins, frame.lattice, tiles
-        )
+            positions, rows, trust, marked.marks, plain, frame.scales, frame.origins,
+            frame.lattice, tiles,
+        )  # fmt: skip
         site = site + 1e-9 * np.eye(3) * frame.scales.mean() ** 2
         inverse = np.linalg.inv(site)
         if not free:

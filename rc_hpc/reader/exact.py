@@ -21,8 +21,14 @@ from rc_hpc.reader.drawn import Drawn, Redrawing
 STRETCHES = (0.5, -0.5, 1.0, -1.0, 2.0, -2.0, 3.0, -3.0)
 #: Pixels that differ from which on something is worth trying.
 WORTH = 10
+#: And from which on the search is long.
+MUCH = 60
+#: Components of a lattice below which they may be others, Å, and by how many standard errors.
+NEARLY, LEANS = 2e-3, (-1.0, 1.0, -2.5, 2.5)
 #: Angle to an axis below which a direction is taken to lie along it, rad.
 ALONG = 3e-4
+#: Distances from a symmetry of the bare lattice that is taken to be exact, Å.
+REGULAR = 0.003
 #: Translations of symmetries in standard settings are multiples of one part in so many.
 PARTS = 24
 #: By how much a translation may miss such a multiple.
@@ -118,11 +124,30 @@ def symmetrised(crystal: Crystal, rotations, translations, keep_lattice: bool) -
         total[target] += away[m, np.arange(len(target)), target]
     fractional = fractional + total / len(rotations)
     if not keep_lattice:
-        metric = lattice @ lattice.T
-        root = np.linalg.cholesky(np.mean([w.T @ metric @ w for w in rotations], axis=0))
-        left, _, right = np.linalg.svd(root.T @ lattice)
-        lattice = upright(root @ (left @ right))
+        lattice = upright(_averaged(lattice, rotations))
     return dataclasses.replace(crystal, lattice=lattice, positions=fractional @ lattice)
+
+
+def regular(crystal: Crystal) -> Crystal:
+    """The crystal with the symmetries of its bare lattice exact, and its directions."""
+    import spglib
+
+    point = crystal.lattice, np.zeros((1, 3)), [1]
+    found = spglib.get_symmetry(point, REGULAR, angle_tolerance=-1)
+    lattice = crystal.lattice
+    if found is not None:
+        lattice = _averaged(lattice, found["rotations"])
+    lattice = upright(lattice)
+    return dataclasses.replace(crystal, lattice=lattice, positions=crystal.fractional @ lattice)
+
+
+def _averaged(lattice: np.ndarray, rotations) -> np.ndarray:
+    """The lattice whose metric the rotations (m, 3, 3) keep, as it stood."""
+    metric = lattice @ lattice.T
+    root = np.linalg.cholesky(np.mean([w.T @ metric @ w for w in rotations], axis=0))
+    left, _, right = np.linalg.svd(root.T @ lattice)
+    turned: np.ndarray = root @ (left @ right)
+    return turned
 
 
 def _standard_origin(rotations, translations) -> tuple[np.ndarray, np.ndarray]:
@@ -239,12 +264,24 @@ def _ranked(wins: np.ndarray) -> np.ndarray:
     return np.array(found)
 
 
+def _leaning(lattice: np.ndarray, sigma: np.ndarray) -> list[np.ndarray]:
+    """Lattices some of whose nearly vanishing components are others, the errors allowing."""
+    made = []
+    for i, j in np.argwhere(np.abs(lattice) < NEARLY):
+        for value in (0.0, *(lattice[i, j] + sigma[i, j] * np.array(LEANS))):
+            other = lattice.copy()
+            other[i, j] = value
+            made.append(other)
+    return made
+
+
 def exact(
     crystal: Crystal,
     drawn: Drawn,
     redrawing: Redrawing,
     symmetries: tuple | None,
     stretch_sigma: float,
+    lattice_sigma: np.ndarray,
 ) -> tuple[Crystal, Drawn]:
     """The crystal with everything exact that draws the pictures better so, and its drawing.
 
@@ -254,6 +291,8 @@ def exact(
         Rotations (m, 3, 3) and translations (m, 3) of the symmetries that it nearly has.
     stretch_sigma : float
         Standard error of its stretch as a share of it; 0: its lattice and its place are known.
+    lattice_sigma : (3, 3) float64
+        Of the vectors, Å.
     """
     free = stretch_sigma > 0
 
@@ -269,10 +308,8 @@ def exact(
         whole = symmetrised(crystal, symmetries[0], symmetries[1], not free)
         if whole is not None:
             better(whole)
-    elif free:
-        lattice = upright(crystal.lattice)
-        positions = crystal.fractional @ lattice
-        better(dataclasses.replace(crystal, lattice=lattice, positions=positions))
+    if free and drawn.total > WORTH:
+        better(regular(crystal))
     if free:
         better(usual(crystal))
     if drawn.total > WORTH:
@@ -287,6 +324,13 @@ def exact(
                     start, lattice=start.lattice * factor, positions=start.positions * factor
                 )
             )
+            if drawn.total <= WORTH:
+                break
+    if free and drawn.total > MUCH:
+        # The renderer lays strokes on whole pixels only where they lean by next to nothing.
+        fractional = crystal.fractional
+        for lattice in _leaning(crystal.lattice, lattice_sigma):
+            better(dataclasses.replace(crystal, lattice=lattice, positions=fractional @ lattice))
             if drawn.total <= WORTH:
                 break
     return crystal, drawn

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -13,6 +14,8 @@ from rc_hpc.reader.records import Marks
 
 #: Least standard error of a centre, px: below it the renderer's own grid decides.
 LEAST_SIGMA = 0.003
+#: Covariances are larger than errors are by no more than this.
+LEAST_FACTOR = 0.04
 #: Of a disc's fill the outermost pixels may be the outline's, px.
 RIM = 1.5
 #: Blank pixels within a disc that do not yet contradict it.
@@ -54,6 +57,14 @@ class Marked:
     def view_of(self) -> np.ndarray:
         """View of each mark, (n,)."""
         return np.repeat(np.arange(len(self.blank)), np.diff(self.marks.starts[:, [0, -1]]).ravel())
+
+    def calibrated(self, factor: float) -> Marked:
+        """The same with covariances of the marks times a factor; see `LEAST_FACTOR`."""
+        factor = min(1.0, max(LEAST_FACTOR, factor))
+        marks = self.marks._replace(
+            covariance=self.marks.covariance * factor, reach=self.marks.reach * factor**0.5
+        )
+        return dataclasses.replace(self, marks=marks)
 
     def blanks(self, scales: np.ndarray) -> Blanks:
         """Blank pixels at the scales (V,) of the pictures, px/Å."""

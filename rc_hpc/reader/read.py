@@ -9,7 +9,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from rc_hpc.geometry.protocol import Protocol
-from rc_hpc.reader.bundle import Bundle, adjust
+from rc_hpc.reader.bundle import Bundle, adjusted, usual_variance
+from rc_hpc.reader.completed import completed
 from rc_hpc.reader.drawn import Drawn, Redrawing
 from rc_hpc.reader.exact import Crystal, exact
 from rc_hpc.reader.frame import Frame
@@ -149,7 +150,7 @@ def _known(joined: Marked, knowledge: Knowledge, find: Callable[..., Sites]) -> 
     sites = find(joined, frame, KNOWN_BLUR, KNOWN_SLACK)
     if not len(sites):
         raise NotReadError("uncertified", NOWHERE)
-    bundle = adjust(
+    bundle = adjusted(
         joined, frame, sites.positions, sites.rows, frame.scales, frame.scales, free=False
     )
     return _found(joined, bundle, sites, frame.lattice, bundle.positions, 0.0)
@@ -171,8 +172,10 @@ def _unknown(
         sites = find(joined, frame, blur, DASH_SLACK)
         if not len(sites):
             raise NotReadError("uncertified", NOWHERE)
-        bundle = adjust(joined, frame, sites.positions, sites.rows, scales, spread)
+        bundle = adjusted(joined, frame, sites.positions, sites.rows, scales, spread)
         frame = bundle.frame
+        if blur != tried.blurs[-1]:
+            joined = joined.calibrated(usual_variance(joined, bundle, sites.rows))
     return _settled(joined, bundle, sites, redrawing, boxes, float((spread / scales).min()))
 
 
@@ -241,7 +244,18 @@ def _settled(joined, bundle, sites, redrawing, boxes, stretch_sigma: float) -> F
         if np.abs(shift).max() < 0.05:
             break
     left = float(np.sqrt(settled.covariance[3, 3]))
-    return _found(joined, bundle, sites, settled.lattice, settled.positions, left)
+    found = _found(joined, bundle, sites, settled.lattice, settled.positions, left)
+    if not len(sites.unexplained):
+        return found
+    crystal = completed(_crystal(found), frame, joined, sites, redrawing, DASH_SLACK)
+    more = len(crystal.numbers) - len(sites)
+    return dataclasses.replace(
+        found,
+        numbers=crystal.numbers,
+        positions=crystal.positions,
+        sigma=np.append(found.sigma, np.full(more, np.inf)),  # along its ray nothing tells
+        spare=np.append(found.spare, np.zeros(more, bool)),
+    )
 
 
 def _parsimonious(found: Found, redrawing: Redrawing) -> tuple[Found, Drawn]:
@@ -282,7 +296,10 @@ def _exact(found: Found, drawn: Drawn, redrawing: Redrawing, limits: Limits) -> 
     symmetries = None
     if data is not None and len(data.rotations) > 1:
         symmetries = data.rotations, data.translations
-    crystal, drawn = exact(crystal, drawn, redrawing, symmetries, found.stretch_sigma)
+    lattice_sigma = np.sqrt(np.diagonal(found.lattice_covariance).clip(min=0)).reshape(3, 3)
+    crystal, drawn = exact(
+        crystal, drawn, redrawing, symmetries, found.stretch_sigma, lattice_sigma
+    )
     found = dataclasses.replace(
         found, lattice=crystal.lattice, numbers=crystal.numbers, positions=crystal.positions,
         sigma=found.sigma[crystal.sites], spare=found.spare[crystal.sites],
@@ -322,6 +339,8 @@ def _judged(found, drawn, limits, redrawing, tries) -> Reading:
 
 def doubts(found: Found, drawn: Drawn, limits: Limits) -> str:
     """Why a reading is not certified; empty where nothing speaks against it."""
+    if not np.isfinite(found.sigma).all():
+        return f"{int(np.isinf(found.sigma).sum())} site(s) are seen in one picture only"
     if drawn.total > limits.max_pixels:
         return f"drawn again, {drawn.total} pixels differ (at most {limits.max_pixels})"
     frame = float(np.sqrt(max(0.0, np.linalg.eigvalsh(found.lattice_covariance)[-1])))

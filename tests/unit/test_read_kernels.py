@@ -160,8 +160,9 @@ def test_normal_equations_are_those_of_the_misfits(scene):
     )
     left, right = slope.T @ slope, -slope.T @ off(start)
     site, mixed, block, right_site, right_frame, square, count = normal_equations(
-        positions, rows, joined.marks, plain, frame.scales, frame.origins, frame.lattice, tiles
-    )
+        positions, rows, np.ones(rows.shape), joined.marks, plain, frame.scales, frame.origins,
+        frame.lattice, tiles,
+    )  # fmt: skip
     near = {"rel": 1e-5, "abs": 1e-5 * np.abs(left).max()}
     assert block == pytest.approx(left[:24, :24], **near)
     assert right_frame == pytest.approx(right[:24], rel=1e-5, abs=1e-5 * np.abs(right).max())
