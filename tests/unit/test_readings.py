@@ -1,0 +1,292 @@
+"""The commands that read pictures and score readings: files, knowledge, hostile pictures."""
+
+import shutil
+
+import h5py
+import numpy as np
+import pytest
+from ase import Atoms
+from ase.build import bulk
+from ase.io import write
+from PIL import Image
+
+from rc_hpc.core.errors import Status
+from rc_hpc.core.vocabulary import ReadStatus
+from rc_hpc.engine.validate import validate
+from rc_hpc.figures import main as figures
+from rc_hpc.kinds.readings.source import open_pictures
+from rc_hpc.kinds.renders.manifest import read_manifest
+from rc_hpc.kinds.scores.oracle import compare
+from rc_hpc.kinds.scores.source import Atoms as Crystal
+from rc_hpc.read import main
+from rc_hpc.render import main as render
+from rc_hpc.score import main as score
+from rc_hpc.store.reader import read_table
+from rc_hpc.tables import main as tables
+
+pytestmark = pytest.mark.long
+
+SIZE = 320
+QUICK = ["--progress", "none", "-q"]
+IDS = ["odd.cif", "salt.cif", "titanium.cif"]
+VIEWS = ["axis_a", "axis_b", "axis_c", "body_diagonal", "oblique2"]
+READ = ("readings/status", "readings/certified", "readings/lattice", "readings/space_group")
+
+
+@pytest.fixture(scope="module")
+def rendered(tmp_path_factory):
+    """Pictures of three crystals: their manifest."""
+    folder = tmp_path_factory.mktemp("sources")
+    write(folder / "salt.cif", bulk("NaCl", "rocksalt", 5.64))
+    write(folder / "titanium.cif", bulk("Ti"))
+    odd = Atoms(
+        "FeOBa",
+        scaled_positions=[(0.1, 0.2, 0.3), (0.45, 0.1, 0.7), (0.5, 0.55, 0.15)],
+        cell=[(5.1, 0, 0), (0.4, 5.6, 0), (-0.3, 0.7, 6.2)],
+        pbc=True,
+    )
+    write(folder / "odd.cif", odd)
+    output = tmp_path_factory.mktemp("rendered") / "renders.h5"
+    assert render([str(folder), "-o", str(output), "--size", str(SIZE), *QUICK]) == 0
+    return output
+
+
+@pytest.fixture(scope="module")
+def readings(rendered, tmp_path_factory):
+    """The same, read."""
+    output = tmp_path_factory.mktemp("read") / "readings.h5"
+    assert main([str(rendered), "-o", str(output), *QUICK]) == 0
+    return output
+
+
+def rows(path, names=READ):
+    return read_table(path, ("structures/id", "structures/status", "structures/message", *names))
+
+
+def copied(rendered, folder):
+    """A manifest with its pictures that may be changed."""
+    shutil.copy(rendered, folder / "renders.h5")
+    shutil.copytree(rendered.with_suffix(""), folder / "renders")
+    return folder / "renders.h5"
+
+
+def as_folder(rendered, folder, ids=IDS):
+    """The same pictures as folders of PNGs named by camera."""
+    manifest = read_manifest(rendered)
+    for id_ in ids:
+        (folder / id_).mkdir(parents=True)
+        for view, path in zip(VIEWS, manifest.paths(manifest.row[id_]), strict=True):
+            shutil.copy(path, folder / id_ / f"{view}.png")
+    return folder
+
+
+def test_a_file_of_readings_is_whole_and_right(readings):
+    assert validate(readings) == []
+    found = rows(readings)
+    assert found["structures/id"].tolist() == IDS
+    assert (found["structures/status"] == Status.ok).all()
+    assert found["readings/space_group"][:, 0].tolist() == [1, 225, 194]
+    certified = found["readings/certified"]
+    assert np.array_equal(found["readings/status"] == ReadStatus.read, certified)
+    assert certified.sum() >= 2
+
+
+def test_tables_and_figures_are_made_of_them(readings, tmp_path, capsys):
+    assert tables([str(readings)]) == 0
+    told = capsys.readouterr().out
+    assert "known K0" in told and "body_diagonal" in told
+    assert figures([str(readings), "-o", str(tmp_path)]) == 0
+    assert (tmp_path / "pixels.png").is_file()
+
+
+def test_shards_and_resume_give_the_same_file(rendered, readings, tmp_path):
+    output = tmp_path / "r.h5"
+    for shard in ("1/2", "0/2"):
+        assert main([str(rendered), "-o", str(output), "--shard", shard, *QUICK]) == 0
+    assert main(["merge", str(output)]) == 0
+    with h5py.File(output) as one, h5py.File(readings) as two:
+        assert one.attrs["content_hash"] == two.attrs["content_hash"]
+    assert main([str(rendered), "-o", str(output), "--resume", *QUICK]) == 0
+    assert main([str(rendered), "-o", str(output), *QUICK]) == 2
+
+
+def test_the_truth_does_not_reach_the_reader(rendered, readings, tmp_path):
+    """Noise in place of all that a manifest says of the crystals gives the same readings."""
+    noisy = copied(rendered, tmp_path)
+    rng = np.random.default_rng(7)
+    opened = ("structures/id", "structures/status", "structures/duplicate", "structures/message")
+    with h5py.File(noisy, "r+") as h5:
+        spoilt = []
+        for group in ("structures", "discs", "pictures"):
+            for name, data in h5[group].items():
+                numeric = data.dtype.kind in "fiu" and not h5py.check_enum_dtype(data.dtype)
+                kept = f"{group}/{name}" in opened or name in ("structure", "view", "size", "bytes")
+                if numeric and not kept:
+                    noise = rng.integers(1, 100, data.shape)
+                    data[...] = noise.astype(data.dtype)
+                    spoilt.append(f"{group}/{name}")
+    assert {"structures/lattice", "discs/u", "pictures/px_per_angstrom"} <= set(spoilt)
+    assert {"structures/space_group", "discs/number", "pictures/origin_u"} <= set(spoilt)
+    output = tmp_path / "readings.h5"
+    assert main([str(noisy), "-o", str(output), *QUICK]) == 0
+    with h5py.File(output) as one, h5py.File(readings) as two:
+        for group in ("readings", "discs", "sites"):
+            assert set(one[group]) == set(two[group])
+            for name in one[group]:
+                first, second = one[group][name][()], two[group][name][()]
+                floats = first.dtype.kind == "f"
+                assert np.array_equal(first, second, equal_nan=floats), name
+
+
+def test_a_folder_of_pictures_is_read_like_its_manifest(rendered, readings, tmp_path):
+    folder = as_folder(rendered, tmp_path / "photos")
+    output = tmp_path / "f.h5"
+    argv = ["--cameras", "frozen", "--convention", "C1", "-o", str(output), *QUICK]
+    assert main([str(folder), *argv]) == 0
+    one, two = rows(output), rows(readings)
+    for name in READ:
+        assert np.array_equal(one[name], two[name], equal_nan=name == "readings/lattice")
+    single = tmp_path / "g.h5"
+    assert main([str(folder / "salt.cif"), "-o", str(single), *QUICK]) == 0
+    assert rows(single)["structures/id"].tolist() == ["salt.cif"]
+
+
+def test_hostile_pictures_have_a_status_and_no_certificate(rendered, tmp_path):
+    folder = as_folder(rendered, tmp_path / "photos")
+    names = ("size", "cut", "other", "blank", "equal", "lacking", "text")
+    for name in names:
+        shutil.copytree(folder / "odd.cif", folder / name)
+    for id_ in IDS:
+        shutil.move(folder / id_, tmp_path / id_)
+    shutil.copytree(tmp_path / "odd.cif", folder / "zodd")
+    picture = folder / "size" / "axis_b.png"
+    Image.open(picture).resize((100, 100)).save(picture)
+    cut = folder / "cut" / "axis_a.png"
+    cut.write_bytes(cut.read_bytes()[:2000])
+    shutil.copy(tmp_path / "salt.cif" / "axis_c.png", folder / "other" / "axis_c.png")
+    Image.new("RGB", (SIZE, SIZE), "white").save(folder / "blank" / "oblique2.png")
+    for view in VIEWS[1:]:
+        shutil.copy(folder / "equal" / "axis_a.png", folder / "equal" / f"{view}.png")
+    (folder / "lacking" / "axis_a.png").unlink()
+    (folder / "text" / "axis_a.png").write_text("no picture")
+    output = tmp_path / "r.h5"
+    assert main([str(folder), "-o", str(output), *QUICK]) == 3
+    found = rows(output, (*READ, "readings/message"))
+    by_id = {id_: k for k, id_ in enumerate(found["structures/id"])}
+    certified = {id_ for id_, k in by_id.items() if found["readings/certified"][k]}
+    assert certified <= {"zodd"}
+    told = {
+        "size": "picture 2 is 100 x 100",
+        "cut": "axis_a.png",
+        "blank": "picture 5 is blank",
+        "equal": "all 5 pictures are the same",
+        "lacking": "lacks axis_a.png",
+        "text": "axis_a.png: no picture",
+    }
+    for name, what in told.items():
+        k = by_id[name]
+        assert found["structures/status"][k] == Status.read_error
+        assert found["readings/status"][k] == ReadStatus.refused
+        assert what in found["structures/message"][k]
+    other = by_id["other"]
+    assert found["structures/status"][other] == Status.ok
+    assert found["readings/status"][other] != ReadStatus.read
+    assert found["readings/message"][other]
+
+
+def test_pictures_drawn_otherwise_are_never_certified(rendered, tmp_path):
+    folder = as_folder(rendered, tmp_path / "photos", ["salt.cif", "odd.cif"])
+    convention = tmp_path / "wrong.toml"
+    convention.write_text("radii_factor = 0.4\n")
+    output = tmp_path / "r.h5"
+    main([str(folder), "--convention", str(convention), "-o", str(output), *QUICK])
+    assert not rows(output)["readings/certified"].any()
+
+
+def test_what_is_known_follows_the_level(rendered):
+    source = open_pictures(rendered, None, None, None)
+    assert source.more("K0") == {}
+    assert set(source.more("K1")["salt.cif"]) == {"lattice_A", "pixels_per_A", "origins_px"}
+    assert source.more("K2")["salt.cif"]["species"] == (11,) * 4 + (17,) * 4
+    assert source.more("K1")["salt.cif"]["lattice_A"] == pytest.approx(5.64 * np.eye(3))
+
+
+@pytest.mark.parametrize("level", ["K1", "K2"])
+def test_more_may_be_known(rendered, level, tmp_path):
+    output, ids = tmp_path / "r.h5", tmp_path / "ids"
+    ids.write_text("salt.cif\n")
+    argv = ["--knowledge", level, "--ids", str(ids), "-o", str(output), *QUICK]
+    assert main([str(rendered), *argv]) == 0
+    assert rows(output)["readings/space_group"][0, 0] == 225
+
+
+@pytest.mark.parametrize(
+    ("argv", "told"),
+    [
+        (["nowhere"], "no folder nowhere"),
+        (["nowhere.h5"], "no file nowhere.h5"),
+        (["{renders}", "--cameras", "frozen"], "tells its own"),
+        (["{renders}", "--ids", "{strange}"], "has no 'unknown'"),
+        (["{folder}", "--knowledge", "K1"], "tells no lattice"),
+        (["{folder}", "--convention", "C9"], "no convention 'C9'"),
+        (["{empty}"], "holds no PNG"),
+    ],
+)
+def test_what_cannot_be_read_is_told(rendered, tmp_path, argv, told, capsys):
+    strange, empty = tmp_path / "ids", tmp_path / "empty"
+    strange.write_text("unknown\n")
+    empty.mkdir()
+    folder = as_folder(rendered, tmp_path / "photos", ["salt.cif"])
+    paths = {"renders": rendered, "strange": strange, "folder": folder, "empty": empty}
+    argv = [one.format(**paths) for one in argv]
+    assert main([*argv, "-o", str(tmp_path / "r.h5"), *QUICK]) == 2
+    assert told in capsys.readouterr().err
+
+
+# Scores.
+
+
+def test_scores_are_of_the_truth(rendered, readings, tmp_path, capsys):
+    output = tmp_path / "scores.h5"
+    assert score([str(readings), str(rendered), "-o", str(output), *QUICK]) == 0
+    assert validate(output) == []
+    found = read_table(
+        output,
+        ("score/system_right", "score/certified", "score/sites_exact", "score/largest_error"),
+    )
+    assert found["score/system_right"][:, 0].all()
+    assert found["score/sites_exact"].all()
+    assert found["score/largest_error"].max() < 0.005
+    assert tables([str(output)]) == 0
+    assert "all but triclinic" in capsys.readouterr().out
+    assert figures([str(output), "-o", str(tmp_path)]) == 0
+
+
+CRYSTAL = Crystal(
+    np.array(((4.0, 0, 0), (0.5, 5.0, 0), (0.2, 0.3, 6.0))),
+    np.array((8, 8, 26)),
+    np.array(((0.1, 0.2, 0.3), (0.6, 0.1, 0.8), (0.5, 0.5, 0.0))),
+)
+
+
+def test_a_crystal_told_from_another_corner_is_the_same():
+    turned = np.array(((0, 1, 0), (-1, 0, 0), (0, 0, 1)))
+    fractional = (CRYSTAL.fractional + (0.3, 0.1, 0.7)) @ np.linalg.inv(turned)
+    order = [2, 0, 1]
+    other = Crystal(turned @ CRYSTAL.lattice, CRYSTAL.numbers[order], fractional[order])
+    found = compare(other, CRYSTAL, 0.1)
+    assert (found.missing, found.extra) == (0, 0)
+    assert found.largest < 1e-9 and found.frame < 1e-9
+
+
+def test_what_differs_is_counted():
+    moved = CRYSTAL.fractional.copy()
+    moved[1] += (0.01, 0, 0)
+    found = compare(Crystal(CRYSTAL.lattice, CRYSTAL.numbers, moved), CRYSTAL, 0.1)
+    assert (found.missing, found.extra) == (0, 0) and 0.01 < found.largest < 0.04
+    fewer = Crystal(CRYSTAL.lattice, CRYSTAL.numbers[:2], CRYSTAL.fractional[:2])
+    assert (compare(fewer, CRYSTAL, 0.1).missing, compare(CRYSTAL, fewer, 0.1).extra) == (1, 1)
+    swapped = Crystal(CRYSTAL.lattice, np.array((8, 26, 26)), CRYSTAL.fractional)
+    assert compare(swapped, CRYSTAL, 0.1).missing
+    long = Crystal(CRYSTAL.lattice * 2, CRYSTAL.numbers, CRYSTAL.fractional)
+    assert np.isinf(compare(long, CRYSTAL, 0.1).frame)
