@@ -2,7 +2,9 @@
 
 `read` draws packed structures, finds their discs, reads them knowing only what the level allows,
 and holds the readings against the structures. It adds to its record until its time is up, and goes
-on there the next time; `table` prints what the records hold.
+on there the next time; `table` prints what the records hold. `rungs` gives the reader ever less:
+true centres of the visible discs, of all discs, centres that were found. `power` moves one atom of
+the truth and counts what the certificate would see.
 """
 
 from __future__ import annotations
@@ -18,68 +20,19 @@ from typing import Any
 
 import numpy as np
 
+from bench import reader_controls
 from bench.common import RECORDS, environment
-from rc_hpc.core.errors import Status
+from bench.reader_cells import against, cells, knowledge_of
 from rc_hpc.geometry.protocol import load_protocol
 from rc_hpc.images.fast import FastRenderer
-from rc_hpc.kinds.packed.reader import PackedReader
 from rc_hpc.parallel.cache import prepare_numba_cache
 from rc_hpc.reader.convention import named
 from rc_hpc.reader.detector import detect
 from rc_hpc.reader.read import read
-from rc_hpc.reader.records import Knowledge, Limits, NotReadError, Reading
+from rc_hpc.reader.records import Limits, NotReadError, Reading
 from rc_hpc.symmetry.labels import crystal_system
 
-#: Largest distance of a site from the true one that still counts as that site, Å.
-NEAR = 0.08
 TOLERANCES = (0.01, 0.02, 0.03, 0.05, 0.1)
-
-
-def knowledge_of(
-    level: str, convention, rotations, size: int, views, numbers, lattice
-) -> Knowledge:
-    """What a reader of that level knows of drawn pictures."""
-    known: dict[str, Any] = {}
-    if level != "K0":
-        known["lattice_A"] = lattice
-        known["pixels_per_A"] = np.array([view.px_per_angstrom for view in views])
-        known["origins_px"] = np.array([view.origin for view in views])
-    if level == "K2":
-        known["species"] = tuple(sorted(int(number) for number in numbers))
-    return Knowledge(level, rotations, size, convention, **known)
-
-
-def against(reading: Reading, lattice, numbers, positions) -> tuple[int, int, float]:
-    """Sites missing and extra, and the largest error of the others, Å.
-
-    The two crystals may be moved against each other, and their vectors chosen otherwise.
-    """
-    nothing = len(numbers), len(reading.species), float("inf")
-    if not len(reading.species) or not np.isfinite(reading.lattice_A).all():
-        return nothing
-    change = np.linalg.solve(lattice.T, reading.lattice_A.T)
-    whole = np.abs((change - np.round(change)).T @ lattice).max() < 0.1
-    if not whole or abs(abs(np.linalg.det(np.round(change))) - 1) > 1e-6:
-        return nothing
-    places = reading.fractional @ reading.lattice_A
-    species, counts = np.unique(numbers, return_counts=True)
-    rarest = species[counts.argmin()]
-    starts = places[reading.species == rarest]
-    best = nothing
-    if not len(starts):
-        return nothing
-    for true in positions[numbers == rarest]:
-        away = (places[:, None] + true - starts[0] - positions[None]) @ np.linalg.inv(lattice)
-        apart = np.linalg.norm((away - np.round(away)) @ lattice, axis=2)
-        apart[reading.species[:, None] != numbers[None]] = np.inf
-        near = apart < NEAR
-        missing = int(np.sum(~near.any(0)))
-        extra = len(places) - (len(numbers) - missing)
-        if near.any():
-            rows = apart.min(0)[near.any(0)]
-            found = missing, extra, float(rows.max())
-            best = min(best, found, key=lambda one: (one[0] + abs(one[1]), one[2]))
-    return best
 
 
 def one(cell, level: str, size: int, convention, rotations) -> dict[str, Any]:
@@ -126,7 +79,7 @@ def run(asked: argparse.Namespace) -> int:
     """Read until the time is up; the record grows."""
     prepare_numba_cache()
     path = asked.records / f"{asked.name}.json"
-    arguments = {"level": asked.level, "size": asked.size, "every": asked.every}
+    arguments = {"level": asked.level, "size": asked.size, "views": asked.views}
     rows: list[dict] = []
     if path.is_file():
         before = json.loads(path.read_text(encoding="utf-8"))
@@ -135,20 +88,18 @@ def run(asked: argparse.Namespace) -> int:
             return 2
         rows = before["rows"]
     done = {row["id"] for row in rows}
-    wanted = set(asked.ids.read_text(encoding="utf-8").split()) if asked.ids else None
     convention, rotations = named("C1"), load_protocol("frozen").rotations
+    rotations = rotations[[int(view) for view in asked.views]]
     started = time.monotonic()
-    with PackedReader(asked.packed) as packed:
-        usable = np.flatnonzero(packed.read("structures/status") == Status.ok)
-        for cell in packed.cells(usable[:: asked.every]):
-            if cell.id in done or (wanted is not None and cell.id not in wanted):
-                continue
-            if time.monotonic() - started > asked.seconds:
-                print(f"time is up: {len(rows)} structures so far, call it again")
-                break
-            rows.append(one(cell, asked.level, asked.size, convention, rotations))
-            if asked.verbose:
-                print(json.dumps(rows[-1]), flush=True)
+    for cell in cells(asked):
+        if cell.id in done:
+            continue
+        if time.monotonic() - started > asked.seconds:
+            print(f"time is up: {len(rows)} structures so far, call it again")
+            break
+        rows.append(one(cell, asked.level, asked.size, convention, rotations))
+        if asked.verbose:
+            print(json.dumps(rows[-1]), flush=True)
     record = {"name": asked.name, **environment(), "arguments": arguments}
     lines = ",\n  ".join(json.dumps(row) for row in rows)
     text = json.dumps(record)[:-1] + f',\n "rows": [\n  {lines}\n ]}}\n'
@@ -184,7 +135,7 @@ def cause(row: dict) -> str:
 
 def table(asked: argparse.Namespace) -> int:
     """Print what the records hold."""
-    for path in sorted(asked.records.glob("reader_*.json")):
+    for path in sorted(asked.records.glob("reader_read*.json")):
         record = json.loads(path.read_text(encoding="utf-8"))
         rows = record["rows"]
         print(f"\n## {record['name']}: {record['arguments']}\n")
@@ -222,19 +173,26 @@ def main() -> int:
     parser.add_argument("--records", type=Path, default=RECORDS)
     commands = parser.add_subparsers(dest="what", required=True)
     reads = commands.add_parser("read", help="draw, read, compare")
-    reads.add_argument("packed", type=Path, help="packed structures")
+    reads.add_argument("--views", default="01234", help="cameras, by their numbers from 0")
     reads.add_argument("--level", default="K0", choices=("K0", "K1", "K2"))
-    reads.add_argument("--size", type=int, default=768, help="px")
-    reads.add_argument("--every", type=int, default=1, help="take every N-th structure")
-    reads.add_argument("--ids", type=Path, help="only the ids in this file")
-    reads.add_argument("--name", help="of the record; default: reader_read_LEVEL_SIZE")
     reads.add_argument("--seconds", type=float, default=540.0, help="of a piece of work")
-    reads.add_argument("-v", "--verbose", action="store_true", help="print every row")
     reads.set_defaults(go=run)
+    control = commands.add_parser("rungs", help="where sites are lost, rung by rung")
+    control.set_defaults(go=reader_controls.rungs)
+    moves = commands.add_parser("power", help="which movements the certificate sees")
+    moves.set_defaults(go=reader_controls.power)
+    for one_ in (reads, control, moves):
+        one_.add_argument("packed", type=Path, help="packed structures")
+        one_.add_argument("--size", type=int, default=768, help="px")
+        one_.add_argument("--every", type=int, default=1, help="take every N-th structure")
+        one_.add_argument("--ids", type=Path, help="only the ids in this file")
+        one_.add_argument("--name", help="of the record")
+        one_.add_argument("-v", "--verbose", action="store_true", help="print every row")
     commands.add_parser("table", help="print the records").set_defaults(go=table)
     asked = parser.parse_args()
     if asked.what == "read" and not asked.name:
-        asked.name = f"reader_read_{asked.level}_{asked.size}"
+        views = "" if asked.views == "01234" else f"_views{asked.views}"
+        asked.name = f"reader_read_{asked.level}_{asked.size}{views}"
     return int(asked.go(asked))
 
 

@@ -31,6 +31,8 @@ SCALE_SIGMA = 2e-4
 LABEL_SHARE = 0.2
 #: Standard error of a frame that is known, px.
 KNOWN_BLUR = 0.01
+#: Pictures of which no more tell a crystal only where no other place is as good as its sites.
+FEW_VIEWS = 3
 #: How far the box may lie off where it is known, and off where dashes show it, px.
 KNOWN_SLACK, DASH_SLACK = 0.1, 3.0
 #: Lattices whose box is looked for.
@@ -83,7 +85,7 @@ class Found:
     sigma: np.ndarray
     lattice_covariance: np.ndarray
     spare: np.ndarray
-    unexplained: int
+    others: int
     stretch_sigma: float
 
 
@@ -220,7 +222,7 @@ def _found(
         bundle.sigma,
         bundle.lattice_covariance,
         sites.spare,
-        len(sites.unexplained),
+        sites.others,
         stretch_sigma,
     )
 
@@ -352,6 +354,11 @@ def doubts(found: Found, drawn: Drawn, limits: Limits) -> str:
     closest = min_distances(found.lattice, found.positions, found.numbers)
     if min(closest) < LEAST_DISTANCE:
         return f"two sites {min(closest):.3f} Å apart"
+    if found.others and len(drawn.views) <= FEW_VIEWS:
+        return (
+            f"{found.others} more place(s) that no picture contradicts: {len(drawn.views)} "
+            "pictures may show another crystal"
+        )
     if np.any(found.spare):
         return f"{int(found.spare.sum())} site(s) without a disc of their own"
     return ""

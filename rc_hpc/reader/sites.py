@@ -46,6 +46,8 @@ class Sites:
         Strong marks that no site meets.
     spare : (n,) bool
         Sites of whose marks none is theirs alone.
+    others : int
+        Further places that no picture contradicts, whose marks these sites explain.
     """
 
     species: np.ndarray
@@ -54,6 +56,7 @@ class Sites:
     score: np.ndarray
     unexplained: np.ndarray
     spare: np.ndarray
+    others: int
 
     def __len__(self) -> int:
         return len(self.species)
@@ -136,12 +139,13 @@ def fewest(marked: Marked, frame: Frame, positions, species, blur: float, least:
     kept = kept[np.argsort(-score[kept], kind="stable")]
     kept = kept[_apart(frame, positions[kept], species[kept])]
     chosen, spare = _cover(rows[kept], score[kept], len(marked.strong))
+    others = len(kept) - len(chosen)
     kept = kept[chosen]
     met = np.zeros(len(marked.strong), bool)
     met[rows[kept][rows[kept] >= 0]] = True
     return Sites(
         species[kept], positions[kept], rows[kept], score[kept],
-        np.flatnonzero(marked.strong & ~met), spare,
+        np.flatnonzero(marked.strong & ~met), spare, others,
     )  # fmt: skip
 
 
