@@ -3,14 +3,15 @@
     python -m bench.drawing [--pictures N]
 
 One process; CPU time, so that a busy machine does not matter much. Where depths tie, ASE's order
-follows the rounding of its sort and ours a rule: bodies are compared in both orders.
+follows the rounding of its sort and ours a rule: bodies are compared in both orders, and each with
+itself drawn of the same atoms listed backwards.
 """
 
 from __future__ import annotations
 
 import argparse
 import time
-from dataclasses import replace
+from dataclasses import fields, replace
 
 import numpy as np
 from ase import Atoms
@@ -24,7 +25,7 @@ from rc_hpc.images.build import dashed_edges
 from rc_hpc.images.fast import FastRenderer
 from rc_hpc.images.files import encode_png
 from rc_hpc.images.reference import AseRenderer
-from rc_hpc.images.scene import NO_SEGMENTS, NO_TEXTS, Scene
+from rc_hpc.images.scene import NO_SEGMENTS, NO_TEXTS, Discs, Scene
 from rc_hpc.images.view import View, project
 
 
@@ -51,6 +52,12 @@ def differing(first: np.ndarray, second: np.ndarray) -> int:
     return int((first != second).any(axis=2).sum())
 
 
+def listed_backwards(scene: Scene) -> Scene:
+    """The same atoms in the reverse order."""
+    turned = (getattr(scene.discs, one.name)[::-1] for one in fields(scene.discs))
+    return replace(scene, discs=Discs(*turned))
+
+
 def main() -> None:
     """Draw, compare, and print times a picture."""
     asked = argparse.ArgumentParser(description=__doc__)
@@ -59,7 +66,8 @@ def main() -> None:
     settings = DisplaySettings(supercells=1)
     painter, fast, ase = ScenePainter(settings), FastRenderer(), AseRenderer()
     spent = dict.fromkeys(("ours, body", "ASE, body", "ours, whole picture", "PNG"), 0.0)
-    drawn, same_order, by_rule, pixels_by_rule = 0, 0, 0, 0
+    drawn, same_order, by_rule, pixels_by_rule, by_listing = 0, 0, 0, 0, 0
+    ours_by_listing = 0
 
     def timed(name, work, *given):
         start = time.process_time()
@@ -88,11 +96,16 @@ def main() -> None:
             same_order += bool(differing(fast.draw(body, in_ases_order(body, seen)), its))
             pixels_by_rule += (apart := differing(mine, its))
             by_rule += bool(apart)
+            turned = listed_backwards(body)
+            other = project(turned, view.rotation, view.size, view.window)
+            by_listing += bool(differing(its, ase.draw(turned, other)))
+            ours_by_listing += bool(differing(mine, fast.draw(turned, other)))
             drawn += 1
             if drawn == count:
                 break
     print(f"{drawn} pictures of 512 px; {same_order} bodies differ from ASE's in its own order")
     print(f"ties by our rule: {by_rule} differ, in {pixels_by_rule} pixels of all")
+    print(f"atoms listed backwards: {by_listing} of ASE's own differ, {ours_by_listing} of ours")
     for name, seconds in spent.items():
         print(f"{name:<20} {1000 * seconds / drawn:7.2f} ms")
     print(f"ASE / ours, body     {spent['ASE, body'] / spent['ours, body']:7.1f}")

@@ -13,8 +13,9 @@ EXAMPLES = """\
                                                     one share of a job array; then: merge
   python -m rc_hpc.tables determined.h5             the tables again
 
-  Centres are read without correspondence between views; fog, sizes of discs and what covers what
-  are not read. Without scenes.h5 only what the texts tell of the three default views is known.
+  Centres are read without correspondence between views. Where a disc would be white no atom is;
+  fog, sizes of single discs and what covers what are not read. Without scenes.h5 only what the
+  texts tell of the three default views is known.
 """
 
 KIND = Kind(
