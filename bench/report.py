@@ -96,6 +96,23 @@ def kernel(record: dict) -> str:
     )
 
 
+def twin(record: dict) -> str:
+    """CPU time of the kernels in units of the C++ twin's."""
+    from bench.twin import ratios
+
+    structures = record["structures"]
+    measured = ratios(record)
+    different = sum(bool(row[horizon]["unequal"]) for row in structures for horizon in measured)
+    rows = [
+        [f"delta 0.01 Å, horizon {horizon} Å", kernel, oracle]
+        for horizon, (kernel, oracle) in measured.items()
+    ]
+    told = f"{len(structures)} structures ({record['set']}), {record['subsets']} subsets; results "
+    return f"{told}{'equal' if not different else f'differ in {different}'}.\n\n" + table(
+        rows, ["", "compiled function", "whole oracle call"]
+    )
+
+
 def _stages(runs: list[dict]) -> str:
     """Medians over runs of each stage's time."""
     found = defaultdict(list)
@@ -455,6 +472,7 @@ def describe(record: dict) -> str:
     )
     body = {
         "kernel": kernel,
+        "twin": twin,
         "end_to_end": end_to_end,
         "ranks": ranks,
         "scaling": scaling,

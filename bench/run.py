@@ -1,7 +1,7 @@
 """Take the measurements: ``python bench/run.py NAME``.
 
-NAME is ``kernel``, ``end_to_end``, ``ranks``, ``scaling``, ``frontier``, ``noise``, ``unique`` or
-``endpoint``.
+NAME is ``kernel``, ``twin``, ``end_to_end``, ``ranks``, ``scaling``, ``frontier``, ``noise``,
+``unique`` or ``endpoint``.
 Each writes one raw record, with the machine and all versions, into ``bench/records/``;
 ``python bench/report.py`` makes tables of them. Speed is read as a ratio within one run.
 """
@@ -48,6 +48,14 @@ def parser() -> argparse.ArgumentParser:
         action="store_true",
         help="the prototypes, also where the released structures are there",
     )
+    twin = commands.add_parser(
+        "twin", help="the kernels against the same algorithm in C++, built for it"
+    )
+    twin.add_argument(
+        "--every", type=int, default=3, help="take each N-th structure; default: %(default)s"
+    )
+    twin.add_argument("--limit", type=int, help="at most so many structures")
+    twin.add_argument("--prototypes", action="store_true", help="the prototypes")
     end_to_end = commands.add_parser(
         "end_to_end", help="stages of pack and census, and the census against its spglib calls"
     )
@@ -133,6 +141,7 @@ def parser() -> argparse.ArgumentParser:
     for command, rounds in (
         (endpoint, 2),
         (kernel, 2),
+        (twin, 5),
         (end_to_end, 3),
         (ranks, 3),
         (scaling, 2),
@@ -152,10 +161,11 @@ def main(argv=None) -> int:
     limit_threads()
     prepare_numba_cache()
     folder, name, measurement = args.pop("records"), args.pop("name"), args.pop("measurement")
-    from bench import end_to_end, endpoint, frontier, kernel, noise, ranks, scaling, unique
+    from bench import end_to_end, endpoint, frontier, kernel, noise, ranks, scaling, twin, unique
 
     module = {
         "kernel": kernel,
+        "twin": twin,
         "end_to_end": end_to_end,
         "ranks": ranks,
         "scaling": scaling,

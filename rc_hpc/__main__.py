@@ -33,6 +33,7 @@ COMMANDS = {
     "pixels": "rc_hpc.pixels",
     "training": "rc_hpc.training.__main__",
     "query_vlm": "rc_hpc.query_vlm",
+    "warm": "rc_hpc.warm",
 }
 #: Those of the others that take an action: what gives the parser of each.
 _ACTIONS = {

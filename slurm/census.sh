@@ -18,5 +18,6 @@ here=$(dirname "$0")
 # shellcheck source=slurm/common.sh
 . "$here/common.sh" || exit 1
 
+warm census
 run census "$RC_PYTHON" -m rc_hpc.census --resume --progress plain "$@"
 finish

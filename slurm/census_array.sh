@@ -25,6 +25,7 @@ case ${1:-} in
     @shard-of=*)
         n=${1#*=}
         shift
+        warm census
         run census "$RC_PYTHON" -m rc_hpc.census --resume --progress plain --shard "$SLURM_ARRAY_TASK_ID/$n" "$@"
         finish ;;
     @merge)

@@ -3,6 +3,7 @@
 #
 #   run NAME COMMAND...    COMMAND, which knows --state, as one srun step with a log for each rank; a signal to the batch
 #                          script goes on to the ranks; afterwards $word says how it ended
+#   warm KIND...           fill the kernel cache, once on each node
 #   plain NAME COMMAND...  the same for a command that knows no --state
 #   finish                 leave: 0 where the work is done, requeued where it was stopped, else with the step's exit code
 #   submit OPTION...       sbatch from within a job
@@ -55,6 +56,12 @@ run() {
         if [ "$word" != none ] || [ "$code" = 0 ] || [ "$code" = 2 ] || [ -z "$again" ]; then break; fi
         [ "$stopping" != 0 ] || echo "$name: ended with $code before it began: once more"
     done
+}
+
+# The kernels of a kind of result compiled ahead, once on each node; where that fails, the run itself does it.
+warm() {
+    local RC_SRUN=("${RC_SRUN[@]}" --ntasks-per-node=1 --ntasks="${SLURM_JOB_NUM_NODES:-1}") RC_MPI=none
+    plain warm "$RC_PYTHON" -m rc_hpc.warm "$@"
 }
 
 # What the program has told of itself, for this job and attempt: done, stopped, failed, killed, lost or none.

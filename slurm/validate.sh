@@ -1,6 +1,9 @@
 #!/bin/bash
 # Does this site's launch work?  sbatch slurm/validate.sh  (or bash slurm/validate.sh, which waits and shows the answer)
-# Ranks, binding, MPI library, shared counters, writable folders; prints PASSED or what to change in site.env.
+# Ranks, binding, MPI library, shared counters, writable folders, and what runs rest on in the folder of the results
+# (rename, fsync, lock, link); prints PASSED or what to change. With a command of rc_hpc behind it, such as
+#   bash slurm/validate.sh census big.jsonl -o /scratch/mine.h5
+# it looks at that command's folder, and whether there is the room that its --dry-run predicts.
 #SBATCH --job-name=rc-validate
 #SBATCH --ntasks=2
 #SBATCH --cpus-per-task=1
@@ -26,7 +29,13 @@ here=$(dirname "$0")
 # shellcheck source=slurm/common.sh
 . "$here/common.sh" || exit 1
 
-run validate "$RC_PYTHON" -m rc_hpc.parallel.check_launch --tasks "${SLURM_NTASKS:-1}"
+plan=()
+if [ $# -gt 0 ]; then
+    mkdir -p "$logs" || exit 1
+    plan=(--plan "$logs/plan.state.json")
+    "$RC_PYTHON" -m rc_hpc "$@" --dry-run --state "${plan[1]}" || exit
+fi
+run validate "$RC_PYTHON" -m rc_hpc.parallel.check_launch --tasks "${SLURM_NTASKS:-1}" "${plan[@]}"
 scontrol show job "$SLURM_JOB_ID" | grep 'Requeue=1' > /dev/null ||
     echo "note: this site does not requeue jobs: submit a stopped one again, it goes on where it was"
 [ "$code" = 0 ] || echo "NOT PASSED: what to change is said above; it is set in $site"

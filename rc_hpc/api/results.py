@@ -11,6 +11,7 @@ import numpy as np
 from rc_hpc.api.inputs import NAMELESS
 from rc_hpc.core.errors import Status, StructureError, UsageError
 from rc_hpc.core.lazy import resolve
+from rc_hpc.core.vocabulary import LabelStatus
 from rc_hpc.kinds.census.computed import Computed
 from rc_hpc.kinds.census.options import CensusOptions
 from rc_hpc.kinds.census.picture import draw_views
@@ -180,12 +181,14 @@ class Ceiling:
         if self.certified is not None:
             cameras = _cameras(self._computed)
             proof = f"{'' if self.certified else 'not '}certified by all {cameras}, with "
+        read = int((self.subsets["label_status"] != LabelStatus.not_done.name).sum())
+        of = "them" if read == len(self.subsets) else str(len(self.subsets))
         right = int(self.subsets["correct_crystal_system"].sum())
         phantoms = int((self.subsets["n_phantoms"] > 0).sum())
         return (
             f"{name}, {truth.symbol} ({truth.number}), {truth.crystal_system}: at delta "
             f"{self.options.delta:g} Å {proof}the crystal system right on {right} of "
-            f"{len(self.subsets)} view subsets and phantoms on {phantoms} of them"
+            f"{read} view subsets and phantoms on {phantoms} of {of}"
         )
 
     def __repr__(self) -> str:

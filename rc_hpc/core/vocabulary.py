@@ -15,6 +15,9 @@ MERGE_RULES = ("dominance", "best-residual", "least-squares", "mean", "first")
 CHOOSING_RULES = ("symmetric", "parsimonious")
 CENSUS_MERGES = (*MERGE_RULES, *CHOOSING_RULES)
 
+#: Which view subsets a census labels: all, those of three and more views, that of all cameras.
+LABELLED = ("all", "3+", "full")
+
 QUARANTINE_POLICIES = ("mark", "keep", "drop")
 
 TRUTHS = ("stored", "conventional")

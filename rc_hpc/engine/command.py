@@ -31,10 +31,17 @@ from rc_hpc.kinds.packed.options import PackOptions
 from rc_hpc.kinds.packed.reader import PackedReader
 from rc_hpc.kinds.registry import PACKED
 from rc_hpc.parallel.cache import prepare_numba_cache, warm_once_per_node
+from rc_hpc.parallel.check_folder import size
 from rc_hpc.parallel.launch import Comm, communicator, launcher_rank
 from rc_hpc.parallel.run import Totals
 from rc_hpc.parallel.signals import StopSignal
 from rc_hpc.parallel.state import RunState
+from rc_hpc.store.batch import row_bytes
+
+#: Rows of a child table that a typical structure has.
+_CHILD_ROWS = 40
+#: A result is there twice when it is merged: as parts and as a file.
+_COPIES = 2
 
 
 def run(kind: Kind, asked: Asked) -> int:
@@ -258,6 +265,13 @@ class _Command:
                 for kind in kinds
             )
 
+        def bytes_each() -> int:
+            """Of a structure, not compressed: more than the files will have."""
+            works = [Work.of(self.kind, self.options, self.how)]
+            if packing:
+                works.append(Work.of(PACKED, self.options.pack, self.how))
+            return sum(_COPIES * row_bytes(one.schema, one.dims, _CHILD_ROWS) for one in works)
+
         def show():
             started = time.perf_counter()
             facts = plan()
@@ -268,6 +282,10 @@ class _Command:
                 print(f"  {name}: {value}")
             typical = "" if self.kind.source else "typical structures of some 20 atoms; "
             print(f"  expected time: about {seconds:.0f} s ({typical}listed in {listed:.1f} s)")
+            needed = facts[self.kind.unit] * bytes_each()
+            beside = ", without what is written beside it" if self.kind.beside else ""
+            print(f"  room that it wants: at most some {size(needed)}, with its parts{beside}")
+            self.state.planned(needed)
 
         on_root(self.comm, show)
         return Exit.CLEAN

@@ -119,9 +119,9 @@ def probable_budget(
     failure : float
         Accepted chance that any position of a crystal is farther off.
     """
-    from scipy.stats import chi2
+    from scipy.special import chdtri
 
     worst = np.sqrt(np.linalg.eigvalsh(np.asarray(covariance, float))[-1])
     return record_budget(separation, tau, worst) / np.sqrt(
-        chi2.isf(failure / np.asarray(n_atoms, float), 3)
+        chdtri(3, failure / np.asarray(n_atoms, float))
     )

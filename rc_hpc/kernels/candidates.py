@@ -107,7 +107,7 @@ def count_candidates(along, order, view_starts, pairs, reach):
     return counts
 
 
-@njit(cache=True)
+@njit(cache=True, inline="always")
 def _midpoint(screen, along, pairs, frames, p, i, j):
     """Midpoint of closest approach of the rays of points i and j of the two views of pair p."""
     v, w = pairs[p, 0], pairs[p, 1]

@@ -3,7 +3,6 @@
 import numpy as np
 from numba import njit
 
-from rc_hpc.kernels.merge import clusters
 from rc_hpc.kernels.records import Acceptance, Certificates
 
 
@@ -66,8 +65,33 @@ def acceptance_delta(c, pair, gap, residual, pairs, views):
 
 
 @njit(cache=True)
-def smallest_phantom_delta(suspects, pair, gap, residual, upper, pairs, own, views):
-    """Smallest delta at which a subset has a phantom; inf where there is none.
+def accepted_on(mask, allowed, own, blind, rows, live):
+    """List the candidates that a subset accepts, `rows` of them; returns how many.
+
+    Without a branch: of a pair of views most candidates fail, of all views few, in no order that
+    a processor could foresee.
+
+    Parameters
+    ----------
+    mask, allowed : int
+        Bit mask of the subset's views, and of those whose pairs count.
+    own, blind : (A,) int64
+        Bit masks of the views of each candidate's pair, and of those that do not accept it.
+    rows : (A,) int64
+        What is listed of each.
+    live : (A,) int64
+        Buffer.
+    """
+    size = 0
+    for k in range(own.size):
+        live[size] = rows[k]
+        size += ((own[k] & ~allowed) | (mask & blind[k])) == 0
+    return size
+
+
+@njit(cache=True)
+def smallest_phantom_deltas(suspects, own, blind, candidates, pairs, exact_gap, views):
+    """Smallest deltas at which a subset has a phantom, any and one whose rays meet; else inf.
 
     A candidate is a phantom for every delta from its acceptance up to, not including,
     its distance from the nearest true atom.
@@ -76,36 +100,89 @@ def smallest_phantom_delta(suspects, pair, gap, residual, upper, pairs, own, vie
     ----------
     suspects : (F,) int64
         Candidates that are looked at.
-    pair, gap, residual
-        See `rc_hpc.kernels.records.Candidates`.
-    upper : (C,) float64
-        Distance from the nearest true atom less numerical zero, Å: where acceptance and
-        distance are one but for rounding, as an atom's own candidates', there is no such delta.
+    own, blind : (F,) int64
+        Bit masks of the views of each suspect's pair, and of those that accept it nowhere below
+        that distance.
+    candidates : Candidates
     pairs : (P, 2) int64
-    own : (C,) int64
-        Bit mask of the two views of each candidate's pair.
+    exact_gap : float
+        Rays meet within it, Å.
     views : (M,) int64
     """
+    pair, gap, residual = candidates.pair, candidates.gap, candidates.residual
     mask = 0
     for u in views:
         mask |= 1 << u
-    smallest = np.inf
-    for c in suspects:
-        if (own[c] & ~mask) != 0:
-            continue
-        needed = acceptance_delta(c, pair, gap, residual, pairs, views)
-        if needed < upper[c] and needed < smallest:
-            smallest = needed
-    return smallest
+    smallest, smallest_exact = np.inf, np.inf
+    for k in range(suspects.size):
+        if ((own[k] & ~mask) | (mask & blind[k])) == 0:
+            c = suspects[k]
+            needed = acceptance_delta(c, pair, gap, residual, pairs, views)
+            smallest = min(smallest, needed)
+            if gap[c] <= exact_gap:
+                smallest_exact = min(smallest_exact, needed)
+    return smallest, smallest_exact
+
+
+@njit(cache=True)
+def views_beyond(chosen, limit, own, residual):
+    """Views other than the pair's own whose residual is not below each candidate's limit.
+
+    Parameters
+    ----------
+    chosen : (F,) int64
+    limit : (F,) float64
+        Å.
+    own : (C,) int64
+    residual : (C, V) float64
+
+    Returns
+    -------
+    (F,) int64
+        Bit masks.
+    """
+    beyond = np.zeros(chosen.size, np.int64)
+    for k in range(chosen.size):
+        c = chosen[k]
+        for u in range(residual.shape[1]):
+            if not residual[c, u] < limit[k]:
+                beyond[k] |= 1 << u
+        beyond[k] &= ~own[c]
+    return beyond
 
 
 @njit(cache=True)
 def count_distinct(chosen, species, position, height, radius):
-    """Number of distinct points among candidates (ascending): those within `radius` are one."""
-    if chosen.size < 2:
-        return chosen.size
-    _, leaders = clusters(chosen, np.arange(chosen.size), species, position, height, radius, False)
-    return leaders.size
+    """Number of distinct points among candidates (ascending): those within `radius` are one.
+
+    As `rc_hpc.kernels.merge.clusters` counts its leaders, taken in this order.
+    """
+    n = chosen.size
+    if n < 2:
+        return n
+    leads = np.empty(n, np.bool_)
+    count = 0
+    slack = radius + 1e-12
+    for k in range(n):
+        c = chosen[k]
+        m = k - 1
+        alone = True
+        while (
+            alone
+            and m >= 0
+            and species[chosen[m]] == species[c]
+            and height[c] - height[chosen[m]] <= slack
+        ):
+            if leads[m]:
+                o = chosen[m]
+                dx = position[o, 0] - position[c, 0]
+                dy = position[o, 1] - position[c, 1]
+                dz = position[o, 2] - position[c, 2]
+                alone = dx * dx + dy * dy + dz * dz > radius * radius
+            m -= 1
+        leads[k] = alone
+        count += alone
+    return count
 
 
 @njit(cache=True)
@@ -114,7 +191,7 @@ def certificates_of(accept, masks, candidates, distance, pairs, scales, delta):
     n_subsets, n_views = masks.size, candidates.residual.shape[1]
     own, seen, accepted = accept
     exact_gap = scales.exact
-    pair, gap, residual = candidates.pair, candidates.gap, candidates.residual
+    gap, residual = candidates.gap, candidates.residual
     species, position, height = candidates.species, candidates.position, candidates.height
     n_phantoms = np.zeros(n_subsets, np.int64)
     n_exact = np.zeros(n_subsets, np.int64)
@@ -123,44 +200,39 @@ def certificates_of(accept, masks, candidates, distance, pairs, scales, delta):
     phantom_delta_exact = np.full(n_subsets, np.inf)
 
     # Only a candidate farther from every atom than its gap can ever be a phantom; those of
-    # Definition 7 are the ones whose rays intersect.
+    # Definition 7 are the ones whose rays intersect. Where acceptance and distance are one but
+    # for rounding, as an atom's own candidates', there is no such delta.
     suspects = np.flatnonzero(distance > gap + scales.zero)
-    exact_suspects = suspects[gap[suspects] <= exact_gap]
     phantoms = accepted[distance[accepted] > delta]
-    strict_suspects = exact_suspects[distance[exact_suspects] > exact_gap]
-    upper = distance - scales.zero
-
+    strict = suspects[(gap[suspects] <= exact_gap) & (distance[suspects] > exact_gap)]
+    suspects = suspects[gap[suspects] < distance[suspects] - scales.zero]
+    suspect_own, suspect_blind = (
+        own[suspects],
+        views_beyond(suspects, distance[suspects] - scales.zero, own, residual),
+    )
+    phantom_own, phantom_blind = own[phantoms], ~seen[phantoms]
+    strict_own, strict_blind = (
+        own[strict],
+        views_beyond(strict, np.full(strict.size, np.nextafter(exact_gap, np.inf)), own, residual),
+    )
     buffer = np.empty(n_views, np.int64)
-    far_buffer = np.empty(phantoms.size, np.int64)
-    strict_buffer = np.empty(strict_suspects.size, np.int64)
+    live = np.empty(max(phantoms.size, strict.size), np.int64)
     for k in range(n_subsets):
         mask = masks[k]
         views = views_of(mask, buffer)
-        size = 0
-        for c in phantoms:
-            if (own[c] & ~mask) == 0 and (mask & ~seen[c]) == 0:
-                far_buffer[size] = c
-                size += 1
-        n_phantoms[k] = count_distinct(far_buffer[:size], species, position, height, exact_gap)
+        size = accepted_on(mask, mask, phantom_own, phantom_blind, phantoms, live)
+        n_phantoms[k] = count_distinct(live[:size], species, position, height, exact_gap)
         exact = 0
         for m in range(size):
-            if gap[far_buffer[m]] <= exact_gap:
-                far_buffer[exact] = far_buffer[m]
-                exact += 1
-        n_exact[k] = count_distinct(far_buffer[:exact], species, position, height, exact_gap)
-        size = 0
-        for c in strict_suspects:
-            if (own[c] & ~mask) == 0:
-                needed = acceptance_delta(c, pair, gap, residual, pairs, views)
-                if needed <= exact_gap:
-                    strict_buffer[size] = c
-                    size += 1
-        n_strict[k] = count_distinct(strict_buffer[:size], species, position, height, exact_gap)
-        phantom_delta[k] = smallest_phantom_delta(
-            suspects, pair, gap, residual, upper, pairs, own, views
-        )
-        phantom_delta_exact[k] = smallest_phantom_delta(
-            exact_suspects, pair, gap, residual, upper, pairs, own, views
+            live[exact] = live[m]
+            exact += gap[live[m]] <= exact_gap
+        n_exact[k] = n_phantoms[k]
+        if exact < size:
+            n_exact[k] = count_distinct(live[:exact], species, position, height, exact_gap)
+        size = accepted_on(mask, mask, strict_own, strict_blind, strict, live)
+        n_strict[k] = count_distinct(live[:size], species, position, height, exact_gap)
+        phantom_delta[k], phantom_delta_exact[k] = smallest_phantom_deltas(
+            suspects, suspect_own, suspect_blind, candidates, pairs, exact_gap, views
         )
     return Certificates(n_phantoms, n_exact, n_strict, phantom_delta, phantom_delta_exact, phantoms)
 

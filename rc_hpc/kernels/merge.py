@@ -11,14 +11,20 @@ from rc_hpc.kernels.search import stable_order
 
 
 @njit(cache=True)
-def worst_residuals(live, residual, views):
-    """Largest residual of each live candidate over the subset's views."""
-    worst = np.empty(live.size)
+def fill_worst(live, residual, views, worst):
+    """`worst_residuals`, into a buffer."""
     for k in range(live.size):
         largest = 0.0
         for u in views:
             largest = max(largest, residual[live[k], u])
         worst[k] = largest
+
+
+@njit(cache=True)
+def worst_residuals(live, residual, views):
+    """Largest residual of each live candidate over the subset's views."""
+    worst = np.empty(live.size)
+    fill_worst(live, residual, views, worst)
     return worst
 
 
@@ -28,15 +34,36 @@ def steps_of(worst, tie):
     return np.floor(worst / tie + 0.5)
 
 
-@njit(cache=True)
-def _better(worst_a, kappa_a, a, worst_b, kappa_b, b, tie):
+@njit(cache=True, inline="always")
+def _better(step_a, kappa_a, a, step_b, kappa_b, b):
     """Whether candidate a represents a point better than b: residual, conditioning, order."""
-    step_a, step_b = steps_of(worst_a, tie), steps_of(worst_b, tie)
-    if step_a != step_b:
-        return step_a < step_b
-    if kappa_a != kappa_b:
-        return kappa_a < kappa_b
-    return a < b
+    return step_a < step_b or (
+        step_a == step_b and (kappa_a < kappa_b or (kappa_a == kappa_b and a < b))
+    )
+
+
+@njit(cache=True)
+def fill_undominated(live, worst, nearest, views, tie, best, keep):
+    """`undominated`, into a buffer.
+
+    Parameters
+    ----------
+    best : (M, n) float64
+        Buffer, inf throughout, and so again afterwards.
+    """
+    for k in range(live.size):
+        for m in range(views.size):
+            point = nearest[live[k], views[m]]
+            best[m, point] = min(best[m, point], worst[k])
+    for k in range(live.size):
+        above = worst[k] - tie
+        kept = False
+        for m in range(views.size):
+            kept |= best[m, nearest[live[k], views[m]]] >= above
+        keep[k] = kept
+    for k in range(live.size):
+        for m in range(views.size):
+            best[m, nearest[live[k], views[m]]] = np.inf
 
 
 @njit(cache=True)
@@ -48,19 +75,81 @@ def undominated(live, worst, nearest, views, n_points, tie):
     `tie`. The decision is made against all live candidates at once, so it does not
     depend on their order, and exact ties all stay.
     """
-    best = np.full((views.size, n_points), np.inf)
-    for k in range(live.size):
-        for m in range(views.size):
-            point = nearest[live[k], views[m]]
-            best[m, point] = min(best[m, point], worst[k])
     keep = np.empty(live.size, np.bool_)
-    for k in range(live.size):
-        keep[k] = False
-        for m in range(views.size):
-            if best[m, nearest[live[k], views[m]]] >= worst[k] - tie:
-                keep[k] = True
-                break
+    best = np.full((views.size, n_points), np.inf)
+    fill_undominated(live, worst, nearest, views, tie, best, keep)
     return keep
+
+
+@njit(cache=True)
+def slots(n):
+    """Length of the hash table of so many candidates: a power of two, at least twice as many."""
+    size = 1
+    while size < 2 * n:
+        size *= 2
+    return size
+
+
+@njit(cache=True)
+def fill_by_image_points(
+    live, steps, keep, nearest, views, pair, kappa, head, after, chosen, taken
+):
+    """`merge_by_image_points`, into the front of `chosen`; returns how many.
+
+    Parameters
+    ----------
+    steps : (L,) float64
+        `steps_of` the worst residuals.
+    head : (slots(L),) int64
+    after, chosen : (L,) int64
+    taken : (L,) bool
+        Buffers.
+    """
+    size = slots(live.size)
+    first, second = views[0], views[1]
+    head[:size] = -1
+    count = 0
+    group = -1
+    for k in range(live.size):
+        taken[k] = False
+        if keep[k]:
+            c = live[k]
+            # Those of one atom follow each other, since they are at one height.
+            same = False
+            if group >= 0:
+                other = live[chosen[group]]
+                same = True
+                for u in views:
+                    same &= nearest[other, u] == nearest[c, u]
+            if not same:
+                code = np.int64(nearest[c, first]) * 1000003 + np.int64(nearest[c, second])
+                slot = (code ^ (code >> 15)) & (size - 1)
+                group = head[slot]
+                while group >= 0 and not same:
+                    other = live[chosen[group]]
+                    same = True
+                    for u in views:
+                        same &= nearest[other, u] == nearest[c, u]
+                    if not same:
+                        group = after[group]
+                if group < 0:
+                    group = count
+                    chosen[count] = k
+                    after[count] = head[slot]
+                    head[slot] = count
+                    count += 1
+            if same:
+                old = chosen[group]
+                other = live[old]
+                if _better(steps[k], kappa[pair[c]], c, steps[old], kappa[pair[other]], other):
+                    chosen[group] = k
+    for m in range(count):
+        taken[chosen[m]] = True
+    count = 0
+    for k in range(live.size):
+        chosen[count] = k
+        count += taken[k]
+    return count
 
 
 @njit(cache=True)
@@ -82,47 +171,12 @@ def merge_by_image_points(live, worst, keep, nearest, views, pair, kappa, tie):
     tie : float
         See `steps_of`, Å.
     """
-    size = 1
-    while size < 2 * live.size:
-        size *= 2
-    head = np.full(size, -1, np.int64)
-    after = np.empty(live.size, np.int64)
-    chosen = np.empty(live.size, np.int64)
-    count = 0
-    for k in range(live.size):
-        if not keep[k]:
-            continue
-        c = live[k]
-        code = np.int64(nearest[c, views[0]]) * 1000003 + np.int64(nearest[c, views[1]])
-        slot = (code ^ (code >> 15)) & (size - 1)
-        m = head[slot]
-        while m >= 0:
-            same = True
-            for u in views:
-                if nearest[live[chosen[m]], u] != nearest[c, u]:
-                    same = False
-                    break
-            if same:
-                break
-            m = after[m]
-        if m < 0:
-            chosen[count] = k
-            after[count] = head[slot]
-            head[slot] = count
-            count += 1
-        else:
-            old = chosen[m]
-            other = live[old]
-            if _better(worst[k], kappa[pair[c]], c, worst[old], kappa[pair[other]], other, tie):
-                chosen[m] = k
-    taken = np.zeros(live.size, np.bool_)
-    for m in range(count):
-        taken[chosen[m]] = True
-    count = 0
-    for k in range(live.size):
-        if taken[k]:
-            chosen[count] = k
-            count += 1
+    head, after = np.empty(slots(live.size), np.int64), np.empty(live.size, np.int64)
+    chosen, taken = np.empty(live.size, np.int64), np.empty(live.size, np.bool_)
+    steps = steps_of(worst, tie)
+    count = fill_by_image_points(
+        live, steps, keep, nearest, views, pair, kappa, head, after, chosen, taken
+    )
     return chosen[:count]
 
 

@@ -19,13 +19,13 @@ SCREEN_X, SCREEN_Y = math.cos(1.0), math.sin(1.0)
 SPACE_X, SPACE_Y, SPACE_Z = 1.0 / math.sqrt(6.0), math.sqrt(2.0 / 6.0), math.sqrt(3.0 / 6.0)
 
 
-@njit(cache=True)
+@njit(cache=True, inline="always")
 def height2(x, y):
     """Coordinate of a screen point along the generic direction."""
     return SCREEN_X * x + SCREEN_Y * y
 
 
-@njit(cache=True)
+@njit(cache=True, inline="always")
 def height3(x, y, z):
     """Coordinate of a point in space along the generic direction."""
     return SPACE_X * x + SPACE_Y * y + SPACE_Z * z
@@ -74,7 +74,7 @@ def nearest2(heights, points, low, high, x, y, bound):
     )
 
 
-@njit(cache=True)
+@njit(cache=True, inline="always")
 def nearest2_from(heights, points, low, high, middle, x, y, bound):
     """As `nearest2`, from a `middle` known to be within `bound`, or else from `lower_bound`."""
     h = height2(x, y)
@@ -100,7 +100,7 @@ def nearest2_from(heights, points, low, high, middle, x, y, bound):
     return nearest, distance
 
 
-@njit(cache=True)
+@njit(cache=True, inline="always")
 def first_as_near(heights, points, low, nearest, x, y, limit):
     """First of the sorted screen points from `low` to `nearest` that is within `limit`."""
     h = height2(x, y)
@@ -131,6 +131,15 @@ def nearest3(heights, points, low, high, x, y, z):
         best = min(best, dx * dx + dy * dy + dz * dz)
         k -= 1
     return math.sqrt(best)
+
+
+@njit(cache=True)
+def heights_of(points):
+    """Coordinates of points (n, 3) along the generic direction, (n,) float64, Å."""
+    heights = np.empty(points.shape[0])
+    for k in range(heights.size):
+        heights[k] = height3(points[k, 0], points[k, 1], points[k, 2])
+    return heights
 
 
 @njit(cache=True)
@@ -167,6 +176,34 @@ def sort_in_space(points, starts):
 
 
 @njit(cache=True)
+def farthest_partner(points_a, heights_a, starts_a, points_b, heights_b, starts_b, tolerance):
+    """`worst_partner` of sets that are rows of larger arrays."""
+    limit = tolerance * tolerance
+    worst = 0.0
+    for s in range(starts_a.size - 1):
+        if starts_a[s + 1] - starts_a[s] != starts_b[s + 1] - starts_b[s]:
+            worst = np.inf
+    for s in range(starts_a.size - 1):
+        high = starts_b[s + 1]
+        first = starts_b[s]
+        k = starts_a[s]
+        while worst <= limit and k < starts_a[s + 1]:
+            while first < high and heights_b[first] < heights_a[k] - tolerance:
+                first += 1
+            nearest = np.inf
+            m = first
+            while m < high and heights_b[m] <= heights_a[k] + tolerance:
+                dx = points_a[k, 0] - points_b[m, 0]
+                dy = points_a[k, 1] - points_b[m, 1]
+                dz = points_a[k, 2] - points_b[m, 2]
+                nearest = min(nearest, dx * dx + dy * dy + dz * dz)
+                m += 1
+            worst = max(worst, nearest)
+            k += 1
+    return math.sqrt(worst) if worst <= limit else np.inf
+
+
+@njit(cache=True)
 def worst_partner(a, b, tolerance):
     """Largest distance from a point of set a to its partner in set b; inf where one has none.
 
@@ -179,30 +216,21 @@ def worst_partner(a, b, tolerance):
     tolerance : float
         Å.
     """
-    points_a, heights_a, starts_a = a.positions, a.heights, a.starts
-    points_b, heights_b, starts_b = b.positions, b.heights, b.starts
-    limit = tolerance * tolerance
-    worst = 0.0
-    for s in range(starts_a.size):
-        if starts_a[s] != starts_b[s]:
-            worst = np.inf
-    for s in range(starts_a.size - 1):
-        high = starts_b[s + 1]
-        first = starts_b[s]
-        for k in range(starts_a[s], starts_a[s + 1]):
-            if worst <= limit:
-                while first < high and heights_b[first] < heights_a[k] - tolerance:
-                    first += 1
-                nearest = np.inf
-                m = first
-                while m < high and heights_b[m] <= heights_a[k] + tolerance:
-                    dx = points_a[k, 0] - points_b[m, 0]
-                    dy = points_a[k, 1] - points_b[m, 1]
-                    dz = points_a[k, 2] - points_b[m, 2]
-                    nearest = min(nearest, dx * dx + dy * dy + dz * dz)
-                    m += 1
-                worst = max(worst, nearest)
-    return math.sqrt(worst) if worst <= limit else np.inf
+    return farthest_partner(
+        a.positions, a.heights, a.starts, b.positions, b.heights, b.starts, tolerance
+    )
+
+
+@njit(cache=True)
+def farthest_from(points, starts, heights, targets, target_starts):
+    """`largest_distance` of sets that are rows of larger arrays."""
+    largest = 0.0
+    for s in range(starts.size - 1):
+        low, high = target_starts[s], target_starts[s + 1]
+        for k in range(starts[s], starts[s + 1]):
+            x, y, z = points[k, 0], points[k, 1], points[k, 2]
+            largest = max(largest, nearest3(heights, targets, low, high, x, y, z))
+    return largest
 
 
 @njit(cache=True)
@@ -213,11 +241,6 @@ def largest_distance(points, others):
     ----------
     points, others : PointSet
     """
-    largest = 0.0
-    positions, heights, targets = points.positions, others.heights, others.positions
-    for s in range(points.starts.size - 1):
-        low, high = others.starts[s], others.starts[s + 1]
-        for k in range(points.starts[s], points.starts[s + 1]):
-            x, y, z = positions[k, 0], positions[k, 1], positions[k, 2]
-            largest = max(largest, nearest3(heights, targets, low, high, x, y, z))
-    return largest
+    return farthest_from(
+        points.positions, points.starts, others.heights, others.positions, others.starts
+    )

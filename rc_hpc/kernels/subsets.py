@@ -3,38 +3,48 @@
 import numpy as np
 from numba import njit
 
-from rc_hpc.kernels.certificate import acceptance, certificates_of, views_of
+from rc_hpc.kernels.certificate import acceptance, accepted_on, certificates_of, views_of
 from rc_hpc.kernels.merge import (
     best_first,
     cluster_means,
     clusters,
+    fill_by_image_points,
+    fill_undominated,
+    fill_worst,
     least_squares,
-    merge_by_image_points,
-    undominated,
-    worst_residuals,
+    slots,
 )
-from rc_hpc.kernels.records import PointSet, Reconstructed
-from rc_hpc.kernels.search import largest_distance, sort_in_space, stable_order, worst_partner
+from rc_hpc.kernels.records import Reconstructed
+from rc_hpc.kernels.search import (
+    farthest_from,
+    farthest_partner,
+    heights_of,
+    sort_in_space,
+    stable_order,
+)
 
 DOMINANCE, BEST_RESIDUAL, LEAST_SQUARES, MEAN, FIRST = range(5)
 
 
 @njit(cache=True)
-def species_starts(species, chosen, n_species):
-    """Species ranges (n_species + 1,) of the chosen candidates, sorted by species."""
-    starts = np.zeros(n_species + 1, np.int64)
-    for c in chosen:
-        starts[species[c] + 1] += 1
-    for s in range(n_species):
-        starts[s + 1] += starts[s]
-    return starts
+def _longer(points, heights, order, filled, needed):
+    """The arrays up to `filled` rows in new ones, with room for at least so many more."""
+    size = max(filled + needed, 2 * heights.size)
+    places, along, when = np.empty((size, 3)), np.empty(size), np.empty(size, np.int64)
+    for k in range(filled):
+        along[k], when[k] = heights[k], order[k]
+        for axis in range(3):
+            places[k, axis] = points[k, axis]
+    return places, along, when
 
 
 @njit(cache=True)
 def _reconstructions(accept, subsets, merging, same, enumerated, cameras, truth, keep_all):
     """`reconstruct_subsets`, where the acceptance at delta is at hand."""
     # Records are taken apart here, once: to hand one on costs a count of references for each
-    # of its arrays, and what follows is done for every subset.
+    # of its arrays, and what follows is done for every subset. For the same reason nothing is
+    # allocated there: sets stand one behind the other in three arrays, and one that is not kept
+    # is written over.
     masks, inverses, anchors = subsets
     rule, delta, tie = merging
     own, seen, accepted = accept
@@ -48,77 +58,120 @@ def _reconstructions(accept, subsets, merging, same, enumerated, cameras, truth,
     entry = np.zeros(n_subsets, np.int64)
     point_error = np.full(n_subsets, np.inf if known else np.nan)
     atom_error = np.full(n_subsets, np.inf if known else np.nan)
-    sets = [truth]  # the true cell is set 0
-    n_distinct = 1
-    if not known:
-        sets.pop()
-        n_distinct = 0
     set_numbers = np.zeros(n_subsets + 1, np.int64)
-    buffer = np.empty(residual.shape[1], np.int64)
-    live_buffer = np.empty(accepted.size, np.int64)
+    set_starts = np.zeros((n_subsets + 1, n_species + 1), np.int64)
+    n_sets, n_distinct = 0, 0
+    atoms = truth.positions.shape[0]
+    points = np.empty((16 + 4 * atoms, 3))
+    heights, order = np.empty(points.shape[0]), np.empty(points.shape[0], np.int64)
+    filled = 0
+    if known:  # the true cell is set 0
+        for k in range(atoms):
+            heights[k], order[k] = truth.heights[k], truth.order[k]
+            for axis in range(3):
+                points[k, axis] = truth.positions[k, axis]
+        for s in range(n_species + 1):
+            set_starts[0, s] = truth.starts[s]
+        filled, n_sets, n_distinct = atoms, 1, 1
+    n_accepted = accepted.size
+    own_of, blind_of = np.empty(n_accepted, np.int64), np.empty(n_accepted, np.int64)
+    for k in range(n_accepted):
+        own_of[k], blind_of[k] = own[accepted[k]], ~seen[accepted[k]]
+    view_buffer = np.empty(residual.shape[1], np.int64)
+    live_buffer = np.empty(n_accepted, np.int64)
+    worst_buffer, steps = np.empty(n_accepted), np.empty(n_accepted)
+    keep_buffer, taken_buffer = np.empty(n_accepted, np.bool_), np.empty(n_accepted, np.bool_)
+    after, chosen_buffer = np.empty(n_accepted, np.int64), np.empty(n_accepted, np.int64)
+    best, head = np.empty((0, 0)), np.empty(0, np.int64)
+    if rule == DOMINANCE:
+        best = np.full((residual.shape[1], screen.shape[1]), np.inf)
+        head = np.empty(slots(n_accepted), np.int64)
     for k in range(n_subsets):
-        mask, anchor = masks[k], anchors[k]
-        views = views_of(mask, buffer)
-        size = 0
-        for c in accepted:
-            if anchor != -1 and pair[c] != anchor:
-                continue
-            if (own[c] & ~mask) == 0 and (mask & ~seen[c]) == 0:
-                live_buffer[size] = c
-                size += 1
-        live = live_buffer[:size]
-
-        worst = worst_residuals(live, residual, views)
+        mask = masks[k]
+        views = views_of(mask, view_buffer)
+        allowed = mask
+        if anchors[k] != -1:
+            allowed = np.int64(0)
+            if anchors[k] >= 0:
+                first, second = cameras.pairs[anchors[k], 0], cameras.pairs[anchors[k], 1]
+                allowed = (1 << first) | (1 << second)
+        size = accepted_on(mask, allowed, own_of, blind_of, accepted, live_buffer)
+        live, worst = live_buffer[:size], worst_buffer[:size]
+        leader = leaders = chosen_buffer[:0]
         if rule == DOMINANCE:
-            keep = undominated(live, worst, nearest, views, screen.shape[1], tie)
-            leader = leaders = merge_by_image_points(
-                live, worst, keep, nearest, views, pair, kappa, tie
+            fill_worst(live, residual, views, worst)
+            fill_undominated(live, worst, nearest, views, tie, best, keep_buffer)
+            for m in range(size):
+                steps[m] = np.floor(worst[m] / tie + 0.5)  # `steps_of`
+            count = fill_by_image_points(
+                live,
+                steps,
+                keep_buffer,
+                nearest,
+                views,
+                pair,
+                kappa,
+                head,
+                after,
+                chosen_buffer,
+                taken_buffer,
             )
+            leaders = chosen_buffer[:count]
         else:
             if rule == MEAN or rule == FIRST:
-                order = stable_order(met[live].astype(np.float64))
+                turns = stable_order(met[live].astype(np.float64))
             else:
-                order = best_first(worst, kappa[pair[live]], tie)
-            leader, leaders = clusters(live, order, species, position, height, delta, rule == FIRST)
+                fill_worst(live, residual, views, worst)
+                turns = best_first(worst, kappa[pair[live]], tie)
+            leader, leaders = clusters(live, turns, species, position, height, delta, rule == FIRST)
         n = leaders.size
-        chosen, when = np.empty(n, np.int64), np.empty(n, np.int64)
-        places, heights = np.empty((n, 3)), np.empty(n)
+        if filled + n > heights.size:
+            points, heights, order = _longer(points, heights, order, filled, n)
+        starts = set_starts[n_sets]
+        starts[:] = 0
         for m in range(n):
             c = live[leaders[m]]
-            chosen[m], heights[m], when[m] = c, height[c], met[c]
-            places[m, 0], places[m, 1], places[m, 2] = (
-                position[c, 0],
-                position[c, 1],
-                position[c, 2],
-            )
-        starts = species_starts(species, chosen, n_species)
-        merged = PointSet(places, heights, when, starts)
+            starts[species[c] + 1] += 1
+            heights[filled + m], order[filled + m] = height[c], met[c]
+            points[filled + m, 0] = position[c, 0]
+            points[filled + m, 1] = position[c, 1]
+            points[filled + m, 2] = position[c, 2]
+        starts[0] = filled
+        for s in range(n_species):
+            starts[s + 1] += starts[s]
         if rule == MEAN or rule == LEAST_SQUARES:
             if rule == MEAN:
                 moved = cluster_means(live, leader, leaders, position)
             else:
-                moved = least_squares(chosen, nearest, views, screen, rotations, inverses[k])
-            again = sort_in_space(moved, starts)
-            merged = PointSet(again.positions, again.heights, when[again.order], starts)
+                moved = least_squares(live[leaders], nearest, views, screen, rotations, inverses[k])
+            again = sort_in_space(moved, starts - filled)
+            when = order[filled : filled + n].copy()
+            for m in range(n):
+                heights[filled + m], order[filled + m] = again.heights[m], when[again.order[m]]
+                for axis in range(3):
+                    points[filled + m, axis] = again.positions[m, axis]
         n_recovered[k] = n
 
         equal = -1
-        for e in range(len(sets)):
-            worst_of_all = worst_partner(merged, sets[e], same)
-            if worst_of_all < np.inf:
+        apart = np.inf
+        e = 0
+        while equal < 0 and e < n_sets:
+            apart = farthest_partner(points, heights, starts, points, heights, set_starts[e], same)
+            if apart < np.inf:
                 equal = e
-                if known and e == 0:
-                    point_error[k] = worst_of_all
-                    atom_error[k] = worst_of_all
-                break
-        if known and equal != 0 and n > 0:
-            point_error[k] = largest_distance(merged, truth)
-            atom_error[k] = largest_distance(truth, merged)
+            e += 1
+        if known and equal == 0:
+            point_error[k] = atom_error[k] = apart
+        elif known and n > 0:
+            true = set_starts[0]
+            point_error[k] = farthest_from(points, starts, heights, points, true)
+            atom_error[k] = farthest_from(points, true, heights, points, starts)
         reconstruction[k] = set_numbers[equal] if equal >= 0 else n_distinct
         if equal < 0 or keep_all:
-            entry[k] = len(sets)
-            set_numbers[entry[k]] = reconstruction[k]
-            sets.append(merged)
+            entry[k] = n_sets
+            set_numbers[n_sets] = reconstruction[k]
+            filled += n
+            n_sets += 1
             if equal < 0:
                 n_distinct += 1
         else:
@@ -129,8 +182,10 @@ def _reconstructions(accept, subsets, merging, same, enumerated, cameras, truth,
         entry,
         point_error,
         atom_error,
-        *joined(sets, n_species),
-        set_numbers[: len(sets)],
+        set_starts[:n_sets],
+        points[:filled],
+        order[:filled],
+        set_numbers[:n_sets],
     )
 
 
@@ -160,6 +215,33 @@ def reconstruct_subsets(subsets, merging, same, enumerated, cameras, truth, keep
 
 
 @njit(cache=True)
+def other_sets(first, second, same):
+    """On which subsets two readings of the same species give other points, (K,) bool.
+
+    Parameters
+    ----------
+    first, second : Reconstructed
+    same : float
+        Distance within which two reconstructions are one, Å.
+    """
+    heights = heights_of(first.set_positions)
+    others = heights_of(second.set_positions)
+    unlike = np.empty(first.entry.size, np.bool_)
+    for k in range(unlike.size):
+        apart = farthest_partner(
+            first.set_positions,
+            heights,
+            first.set_starts[first.entry[k]],
+            second.set_positions,
+            others,
+            second.set_starts[second.entry[k]],
+            same,
+        )
+        unlike[k] = apart == np.inf
+    return unlike
+
+
+@njit(cache=True)
 def all_subsets(readout, enumerated, distance, cameras, truth):
     """`reconstruct_subsets` and `rc_hpc.kernels.certificate.certify` from one acceptance.
 
@@ -183,23 +265,3 @@ def all_subsets(readout, enumerated, distance, cameras, truth):
         accept, subsets, merging, scales.same, enumerated, cameras, truth, keep_all
     )
     return reconstructed, certificates
-
-
-@njit(cache=True)
-def joined(sets, n_species):
-    """Species ranges (E, n_species + 1), positions and order of point sets, one after the other."""
-    starts = np.empty((len(sets), n_species + 1), np.int64)
-    filled = 0
-    for e in range(len(sets)):
-        for s in range(n_species + 1):
-            starts[e, s] = filled + sets[e].starts[s]
-        filled += sets[e].positions.shape[0]
-    positions = np.empty((filled, 3))
-    order = np.empty(filled, np.int64)
-    for e in range(len(sets)):
-        begin = starts[e, 0]
-        for k in range(sets[e].positions.shape[0]):
-            order[begin + k] = sets[e].order[k]
-            for axis in range(3):
-                positions[begin + k, axis] = sets[e].positions[k, axis]
-    return starts, positions, order

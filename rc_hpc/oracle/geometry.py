@@ -131,7 +131,7 @@ class GeometricOracle:
         StructureError
             The cell reaches a pinhole camera or what is behind it.
         """
-        positions, numbers = self._atoms(positions, numbers)
+        positions, numbers = self.atoms(positions, numbers)
         cell = positions, numbers, self.by_atom, self.cameras.rotations
         return project_pinhole_cell(*cell, self.optics) if self.pinhole else project_cell(*cell)
 
@@ -161,7 +161,7 @@ class GeometricOracle:
         StructureError
             Too many candidates.
         """
-        limits = self._limits(reach_min, reach_max, self.tie if tie is None else tie)
+        limits = self.limits(reach_min, reach_max, self.tie if tie is None else tie)
         door = enumerate_pinhole_points if self.pinhole else enumerate_points
         enumerated, total, reach = door(images, self.by_atom, self.cameras, self.optics, limits)
         self._refuse_many(total, reach_min)
@@ -194,7 +194,8 @@ class GeometricOracle:
         images, truth = self.project(positions, numbers)
         return self.compare(self.enumerate(images, reach_min, reach_max), truth)
 
-    def _limits(self, reach_min, reach_max, tie) -> Limits:
+    def limits(self, reach_min, reach_max, tie) -> Limits:
+        """How far the kernels go."""
         return Limits(
             float(tie), float(reach_min), float(reach_max), PROFILE_CANDIDATES, self.max_candidates
         )
@@ -207,7 +208,7 @@ class GeometricOracle:
                 f"({self.max_candidates}) or lower --delta",
             )
 
-    def _atoms(self, positions, numbers) -> tuple[np.ndarray, np.ndarray]:
+    def atoms(self, positions, numbers) -> tuple[np.ndarray, np.ndarray]:
         """A cell as the kernels take it, all of it in front of every pinhole camera."""
         positions = np.ascontiguousarray(positions, dtype=np.float64)
         numbers = np.ascontiguousarray(numbers, dtype=np.int64)
@@ -288,15 +289,13 @@ class GeometricOracle:
         delta_max : float
             Horizon of the phantom profile, Å; `delta` where smaller.
         """
-        limits = self._limits(delta, max(delta, delta_max), self.tie)
-        readout = Readout(
-            self.subsets, Merging(self.rule, float(delta), limits.tie), SCALES, bool(keep_all)
-        )
+        limits = self.limits(delta, max(delta, delta_max), self.tie)
+        readout = self.readout(delta, keep_all)
         door = read_pinhole_cell if self.pinhole else read_cell
         reconstructed: Reconstructed
         certificates: Certificates
         found, compared, reconstructed, certificates = door(
-            *self._atoms(positions, numbers),
+            *self.atoms(positions, numbers),
             self.by_atom,
             self.cameras,
             self.optics,
@@ -316,6 +315,12 @@ class GeometricOracle:
             distance,
         )
         return Reading(*reconstructed, species, self.by_atom, *certificates, enumeration)
+
+    def readout(self, delta, keep_all=False) -> Readout:
+        """What the kernels make of candidates."""
+        return Readout(
+            self.subsets, Merging(self.rule, float(delta), self.tie), SCALES, bool(keep_all)
+        )
 
     def _merging(self, found: Enumeration, delta) -> Merging:
         self._within_reach(found, delta)

@@ -7,7 +7,7 @@ oracles know of either is a `Labeller`. Labels are codes from 1 on; 0 is no labe
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
 from typing import ClassVar, Protocol
 
 import numpy as np
@@ -108,9 +108,14 @@ class SpaceGroupLabel:
         """See `Labeller`."""
         if len(positions) == 0:
             return 0, LabelStatus.no_atoms
-        frac = positions @ np.linalg.inv(lattice)
         found, _ = label_cell(
-            lattice, frac, numbers, self.symprec, self.angle_tolerance, recorder=self.recorder
+            lattice,
+            positions @ _inverse(np.asarray(lattice, float).tobytes()),
+            numbers,
+            self.symprec,
+            self.angle_tolerance,
+            recorder=self.recorder,
+            checked=self.packed,
         )
         return (0, LabelStatus.failed) if found is None else (found.number, LabelStatus.labelled)
 
@@ -125,6 +130,12 @@ class SpaceGroupLabel:
     def known(self, cell: PackedCell) -> int:
         """See `Labeller`."""
         return cell.space_group_conventional if self.packed else 0
+
+
+@lru_cache(maxsize=8)
+def _inverse(lattice: bytes) -> np.ndarray:
+    """Inverse of a lattice: a structure has many reconstructions."""
+    return np.linalg.inv(np.frombuffer(lattice).reshape(3, 3))
 
 
 @cache

@@ -366,7 +366,7 @@ class NoisyOracle:
         distance : (n,)
             Of every located atom from the truth, Å; all but `true-error` ask for their number only.
         """
-        from scipy.stats import chi2
+        from scipy.special import chdtri
 
         tau, n_atoms = self.reading.tau, len(distance)
         if self.reading.labeller == "true-error":
@@ -378,4 +378,4 @@ class NoisyOracle:
         if self.reading.labeller == "statistical" or not n_atoms:
             return tau
         gain = np.sqrt(np.linalg.eigvalsh(self.covariance)[-1])
-        return max(tau, float(2 * np.sqrt(chi2.isf(1e-3 / n_atoms, 3)) * gain * sigma))
+        return max(tau, float(2 * np.sqrt(chdtri(3, 1e-3 / n_atoms)) * gain * sigma))

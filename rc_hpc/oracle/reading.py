@@ -8,7 +8,7 @@ from typing import Self
 
 import numpy as np
 
-from rc_hpc.kernels.records import Candidates, PointSet, SortedPoints
+from rc_hpc.kernels.records import Candidates, PointSet, Reconstructed, SortedPoints
 
 
 @dataclass(frozen=True)
@@ -82,6 +82,10 @@ class Reconstructions:
     set_numbers: np.ndarray
     species: np.ndarray
     by_atom: bool
+
+    def reconstructed(self) -> Reconstructed:
+        """The arrays as the kernels take them."""
+        return Reconstructed(*(getattr(self, name) for name in Reconstructed._fields))
 
     @cached_property
     def numbers(self) -> list[int]:

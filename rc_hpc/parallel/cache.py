@@ -8,13 +8,16 @@ a docstring leaves the folder as it is; numba then compiles anew what stands in 
 from __future__ import annotations
 
 import atexit
+import contextlib
 import hashlib
 import logging
 import os
+import re
 import shutil
 import stat
 import sys
 import tempfile
+import time
 from collections.abc import Callable, Iterator
 from importlib import metadata
 from pathlib import Path
@@ -24,6 +27,11 @@ from rc_hpc.parallel.launch import Comm, launched_tasks, launcher_rank
 
 log = logging.getLogger(__name__)
 
+#: CPU time in which the kernels of a census are compiled, s: `bench/run.py start` measures it.
+COMPILE_CPU_S = 30.0
+#: Days after which a cache that was not used is removed.
+UNUSED_DAYS = 30
+_CACHE_NAME = re.compile(r"numba-[0-9a-f]{16}")
 _KERNELS = Path(__file__).absolute().parents[1] / "kernels"
 
 
@@ -70,6 +78,8 @@ def prepare_numba_cache() -> Path:
                 folder,
             )
     os.environ["NUMBA_CACHE_DIR"] = str(folder)
+    with contextlib.suppress(OSError):  # when it was last used
+        os.utime(folder)
     if "numba" in sys.modules:  # it has read the variable; kernels look here when decorated
         sys.modules["numba"].config.CACHE_DIR = str(folder)
     return folder
@@ -123,14 +133,52 @@ def _unwritable(folder: Path) -> str:
     return ""
 
 
+def clean_old(folder: Path) -> int:
+    """Remove the caches of other versions of the kernels that nobody has used for long.
+
+    Parameters
+    ----------
+    folder
+        The cache in use, beside which they lie.
+
+    Returns
+    -------
+    int
+        How many were removed.
+    """
+    removed, oldest = 0, time.time() - UNUSED_DAYS * 86_400
+    for other in folder.parent.glob("numba-*"):
+        if other == folder or not _CACHE_NAME.fullmatch(other.name):
+            continue
+        with contextlib.suppress(OSError):
+            facts = other.lstat()
+            own = stat.S_ISDIR(facts.st_mode) and facts.st_uid == os.getuid()
+            if own and facts.st_mtime < oldest:
+                shutil.rmtree(other)
+                removed += 1
+    return removed
+
+
+def compile_seconds() -> float:
+    """About how long compiling will take on this machine, as busy as it is, s."""
+    cores = os.cpu_count() or 1
+    busy = os.getloadavg()[0] + 1
+    return COMPILE_CPU_S * max(1.0, busy / cores)
+
+
 def tell_of_compiling(folder: Path) -> None:
-    """Warn where no kernel of this copy of the program is compiled yet."""
+    """Warn where no kernel of this copy of the program is compiled yet, and for how long it will.
+
+    Caches of other versions that nobody uses any more are removed then.
+    """
     # numba files what it compiles under the folder of its source, named by a hash of its path.
     mine = hashlib.sha1(str(_KERNELS).encode(), usedforsecurity=False).hexdigest()
     if not any(folder.glob(f"*{mine}*/*.nbi")):
+        clean_old(folder)
         log.warning(
             "compiling the kernels, once for this copy of the program and this machine: "
-            "half a minute, or some where the machine is busy"
+            "about %.0f s, as busy as it is (python -m rc_hpc.warm does so ahead of a run)",
+            compile_seconds(),
         )
 
 

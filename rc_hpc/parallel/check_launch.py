@@ -13,8 +13,9 @@ import tempfile
 from pathlib import Path
 
 import rc_hpc
-from rc_hpc.core.errors import Exit
+from rc_hpc.core.errors import Exit, UsageError
 from rc_hpc.parallel.cache import prepare_numba_cache
+from rc_hpc.parallel.check_folder import folder_faults, free_bytes, size
 from rc_hpc.parallel.launch import (
     Comm,
     communicator,
@@ -23,7 +24,7 @@ from rc_hpc.parallel.launch import (
     run_guarded,
 )
 from rc_hpc.parallel.queue import WorkQueue
-from rc_hpc.parallel.state import RunState
+from rc_hpc.parallel.state import RunState, read_state
 
 #: File systems that other nodes see too.
 NETWORK = (
@@ -66,6 +67,13 @@ def main(argv: list[str] | None = None) -> int:
         help="where results shall go; default: here",
     )
     p.add_argument(
+        "--plan",
+        type=Path,
+        metavar="FILE",
+        help="what the --state of a command's --dry-run told: its output's folder, and the room "
+        "that it wants there",
+    )
+    p.add_argument(
         "--state", type=Path, metavar="FILE", help="tell there how it ended, for scripts"
     )
     args = p.parse_args(argv)
@@ -73,20 +81,42 @@ def main(argv: list[str] | None = None) -> int:
     with RunState(args.state, "check_launch", rank=launcher_rank()) as state:
         comm = communicator()
         state.begin()
+        folder, needed = _planned(args.plan, args.output_folder)
         ranks = comm.allgather(facts())
+        paths = path_faults(comm, folder)
         wrong = (
             rank_faults(ranks, args.tasks)
             + binding_faults(ranks)
-            + path_faults(comm, args.output_folder)
+            + paths
+            + ([] if paths else folder_faults(comm, folder, needed))
             + counter_faults(comm)
         )
         if comm.rank == 0:
             _tell(ranks, wrong)
+            if not paths:
+                kind = file_system(folder) or "unknown file system"
+                free = f"{size(free_bytes(folder))} free"
+                print(f"results in {folder.absolute()} ({kind}): {free}, {size(needed)} wanted")
+            if not wrong:
+                print("PASSED")
         if wrong:
             state.failed(Exit.FATAL, "; ".join(wrong))
         else:
             state.done()
     return int(bool(wrong))
+
+
+def _planned(plan: Path | None, folder: Path) -> tuple[Path, int]:
+    """Folder of the results, and bytes that are wanted there."""
+    if plan is None:
+        return folder, 0
+    try:
+        told = read_state(plan)
+        return Path(told["output"]).parent, int(told["expected_bytes"])
+    except (OSError, ValueError, LookupError, TypeError):
+        raise UsageError(
+            f"--plan {plan}: not the --state of a --dry-run that came to its end"
+        ) from None
 
 
 def facts() -> dict:
@@ -262,8 +292,6 @@ def _tell(ranks: list[dict], wrong: list[str]) -> None:
     print(f"kernels cached in {os.environ['NUMBA_CACHE_DIR']}, matplotlib in {fonts}")
     for text in wrong:
         print(f"CHANGE: {text}")
-    if not wrong:
-        print("PASSED")
 
 
 if __name__ == "__main__":

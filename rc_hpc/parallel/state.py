@@ -46,7 +46,10 @@ _READ_S = 20.0
 
 
 class End(StrEnum):
-    """States of a run; `running` is never the answer of `judge`, the last three never in a file."""
+    """States of a run; `running` and `planned` are never the answer of `judge`.
+
+    `killed`, `lost` and `none` are never in a file.
+    """
 
     running = "running"
     done = "done"  # the output stands
@@ -55,6 +58,7 @@ class End(StrEnum):
     killed = "killed"  # it could not say how it ended
     lost = "lost"  # done, but the output is not what it has written
     none = "none"  # it never began
+    planned = "planned"  # a dry run, which says what the run would want
 
 
 class RunState:
@@ -98,6 +102,7 @@ class RunState:
             "exit_code": None,
             "message": "",
             "content_hash": None,
+            "expected_bytes": None,
             "job": job,
             "array_task": array_task,
             "attempt": attempt,
@@ -126,6 +131,11 @@ class RunState:
         if at_work and time.monotonic() - self._last >= INTERVAL_S:
             with contextlib.suppress(RcError):  # no reason to end the work
                 self._write(End.running, durable=False)
+
+    def planned(self, expected_bytes: int) -> None:
+        """Tell what a run would want, of a dry run."""
+        self._told["expected_bytes"] = int(expected_bytes)
+        self._write(End.planned)
 
     def stopped(self, exit_code: int = Exit.CLEAN) -> None:
         """Note an end in good order with work left."""
@@ -252,6 +262,8 @@ def judge(path: Path, job: str, attempt: int) -> End:
         return End.killed
     if told["state"] == End.running:
         return End.killed
+    if told["state"] == End.planned:
+        return End.none
     if told["state"] == End.done and not _stands(told):
         return End.lost
     return End(told["state"])

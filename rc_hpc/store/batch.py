@@ -69,6 +69,17 @@ def empty_children(schema: Schema, dims: dict[str, int]) -> Children:
     }
 
 
+def row_bytes(schema: Schema, dims: dict[str, int], child_rows: int, text: int = 40) -> int:
+    """Bytes of a main row in memory with its child rows; texts are taken to be so long."""
+
+    def width(column: Column) -> int:
+        count = int(np.prod(shape_of(column, 1, dims), dtype=np.int64))
+        return count * (text if column.dtype == TEXT else column.numpy_dtype.itemsize)
+
+    children = sum(width(one) for columns in schema.children.values() for one in columns)
+    return sum(map(width, schema.main)) + child_rows * children
+
+
 def check_batch(
     schema: Schema, batch: Batch, dims: dict[str, int], children: Children | None = None
 ) -> int:

@@ -44,8 +44,9 @@ class Budget:
 class Limiter:
     """Slots for attempts.
 
-    They are doubled each round until the endpoint first complains, cut then, and grow by one a
-    round after.
+    They are doubled each round until the endpoint first complains, and cut then. After a cut they
+    grow by a cubic of the rounds since (as TCP CUBIC does, RFC 9438): fast at first, slowly about
+    what they were before the cut, and faster again where the endpoint bears that.
 
     Parameters
     ----------
@@ -66,6 +67,8 @@ class Limiter:
 
     #: Slots left by a cut.
     CUT = 0.8
+    #: Rounds of attempts after a cut until there are as many slots as before it.
+    RETURN = 3.0
 
     def __init__(
         self,
@@ -80,6 +83,7 @@ class Limiter:
         self.in_flight = 0
         self.cuts = 0
         self._growing = True
+        self._before_cut, self._rounds = self.limit, 0.0
         self._clock = clock
         self._requests, self._tokens = requests or Budget(None), tokens or Budget(None)
         self._last_cut = float("-inf")
@@ -120,7 +124,14 @@ class Limiter:
     def succeeded(self, tokens_beyond: float = 0.0) -> None:
         """An attempt got a reply; `tokens_beyond` is what it used beyond the estimate."""
         self._tokens.correct(tokens_beyond)
-        self.limit = min(self.most, self.limit + (1.0 if self._growing else 1 / self.limit))
+        if self._growing:
+            self.limit = min(self.most, self.limit + 1.0)
+            return
+        self._rounds += 1 / self.limit
+        beyond = (self._rounds / self.RETURN - 1) ** 3
+        # One slot a round in any case: where there are few, a share of them is less than one.
+        grown = max(self._before_cut * (1 + (1 - self.CUT) * beyond), self.limit + 0.1 / self.limit)
+        self.limit = float(min(self.most, grown))
 
     def complained(self, started: float, wait_s: float | None) -> None:
         """The endpoint said "too much" to an attempt given its slot at `started`.
@@ -132,6 +143,7 @@ class Limiter:
         self._growing = False
         now = self._clock()
         if started > self._last_cut:
+            self._before_cut, self._rounds = self.limit, 0.0
             self.limit = max(1.0, self.limit * self.CUT)
             self._last_cut = now
             self.cuts += 1

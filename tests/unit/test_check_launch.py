@@ -1,10 +1,19 @@
 """What the launch check calls wrong; on real ranks it is tested with the batch scripts."""
 
+import configparser
+import fcntl
+import importlib.util
 import os
+import re
+import subprocess
+from pathlib import Path
 
 import pytest
 
+from rc_hpc.core.errors import UsageError
+from rc_hpc.core.lazy import resolve
 from rc_hpc.parallel.cache import prepare_numba_cache
+from rc_hpc.parallel.check_folder import folder_faults
 from rc_hpc.parallel.check_launch import (
     binding_faults,
     counter_faults,
@@ -14,7 +23,9 @@ from rc_hpc.parallel.check_launch import (
     rank_faults,
 )
 from rc_hpc.parallel.launch import SerialComm
-from rc_hpc.parallel.state import read_state
+from rc_hpc.parallel.state import judge, read_state
+
+ROOT = Path(__file__).parents[2]
 
 
 @pytest.fixture(autouse=True)
@@ -122,3 +133,73 @@ def test_command(tmp_path, capsys, monkeypatch):
     told = capsys.readouterr().out
     assert "CHANGE: 2 tasks were asked for" in told
     assert "PASSED" not in told
+
+
+def refused(*_):
+    raise OSError(38, "Function not implemented")
+
+
+def test_a_folder_that_keeps_its_promises(tmp_path):
+    assert folder_faults(SerialComm(), tmp_path) == []
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("module", "name", "told"),
+    [
+        (os, "replace", "rename: Function not implemented: files are written whole"),
+        (os, "fsync", "fsync: Function not implemented"),
+        (os, "link", "link: Function not implemented"),
+        (fcntl, "flock", "lock: Function not implemented: a second run"),
+    ],
+)
+def test_a_file_system_that_lacks_one_is_named_with_the_cure(
+    tmp_path, monkeypatch, module, name, told
+):
+    monkeypatch.setattr(module, name, refused)
+    [text] = folder_faults(SerialComm(), tmp_path)
+    assert told in text and str(tmp_path) in text
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_lock_that_locks_nobody_out_is_found(tmp_path, monkeypatch):
+    monkeypatch.setattr(fcntl, "flock", lambda *_: None)
+    [text] = folder_faults(SerialComm(), tmp_path)
+    assert "rank 0 gets a lock that rank 0 holds" in text
+
+
+def test_the_room_that_a_dry_run_predicts_is_looked_for(tmp_path, capsys, monkeypatch):
+    plan, output = tmp_path / "plan.json", tmp_path / "out" / "c.h5"
+    output.parent.mkdir()
+    census = ["prototypes", "-o", str(output), "--dry-run", "--state", str(plan)]
+    assert resolve("rc_hpc.census:main")(census) == 0
+    told = read_state(plan)
+    assert told["state"] == "planned" and told["expected_bytes"] > 288 * 2000
+    assert "room that it wants" in capsys.readouterr().out
+    assert judge(plan, "", 0).value == "none"
+    assert main(["--plan", str(plan)]) == 0
+    assert f"results in {output.parent}" in capsys.readouterr().out
+    monkeypatch.setattr("rc_hpc.parallel.check_folder.free_bytes", lambda folder: 1000)
+    assert main(["--plan", str(plan)]) == 1
+    assert "has 1 kB free, the run wants some" in capsys.readouterr().out
+    with pytest.raises(UsageError, match="not the --state of a --dry-run"):
+        main(["--plan", str(output.parent)])
+
+
+def test_the_recipe_of_a_container_fits_the_program():
+    """As far as it can be looked at without Apptainer: its shell, its files, its own test."""
+    text = (ROOT / "slurm" / "rc_hpc.def").read_text(encoding="utf-8")
+    parts = dict(re.findall(r"^%(\w+)[^\n]*\n(.*?)(?=^%|\Z)", text, re.M | re.S))
+    assert text.startswith("Bootstrap: ") and {"post", "files", "test", "runscript"} <= set(parts)
+    for name in ("post", "test", "runscript", "environment"):
+        done = subprocess.run(["sh", "-n"], input=parts[name], text=True, capture_output=True)
+        assert done.returncode == 0, done.stderr
+    for line in parts["files"].split("\n"):
+        if line.strip():
+            assert (ROOT / line.split()[0]).exists(), line
+    extras = re.search(r"rc_hpc\[([\w,]+)\]", parts["post"]).group(1).split(",")
+    setup = configparser.ConfigParser()
+    setup.read(ROOT / "setup.cfg", encoding="utf-8")
+    assert set(extras) <= set(setup["options.extras_require"])
+    for module in re.findall(r"-m (rc_hpc[\w.]*)", parts["test"] + parts["runscript"]):
+        assert importlib.util.find_spec(module), module

@@ -20,7 +20,7 @@ from scipy.sparse.csgraph import connected_components
 from rc_hpc.core.constants import NUMERICAL_ZERO
 from rc_hpc.geometry.pairs import cameras_of, pair_frames
 from rc_hpc.kernels import candidates as found_by
-from rc_hpc.kernels import certificate, merge, points, search, subsets
+from rc_hpc.kernels import certificate, merge, points, search
 
 JIT = os.environ.get("NUMBA_DISABLE_JIT") != "1"
 few = settings(max_examples=60 if JIT else 8, deadline=None)
@@ -445,6 +445,7 @@ def test_masks_and_the_smallest_phantom_delta(cell, protocol, delta, data):
     mask = sum(1 << int(v) for v in views)
     assert np.array_equal(certificate.views_of(mask, np.empty(n_views, np.int64)), views)
     inside = [c for c in range(len(pair)) if set(pairs[pair[c]]) <= set(views)]
+    limit_of = distance - NUMERICAL_ZERO
     for exact_gap in (np.inf, 1e-6):
         needed = {}
         for c in inside:
@@ -460,11 +461,20 @@ def test_masks_and_the_smallest_phantom_delta(cell, protocol, delta, data):
             ),
             default=np.inf,
         )
-        suspects = np.flatnonzero(gap <= exact_gap)
-        upper = distance - NUMERICAL_ZERO
-        assert lower == certificate.smallest_phantom_delta(
-            suspects, pair, gap, residual, upper, pairs, accept.own, views
+        suspects = np.flatnonzero(gap < distance - NUMERICAL_ZERO)
+        own = accept.own[suspects]
+        limit = distance[suspects] - NUMERICAL_ZERO
+        blind = certificate.views_beyond(suspects, limit, accept.own, residual)
+        found = certificate.smallest_phantom_deltas(
+            suspects, own, blind, candidates, pairs, exact_gap, views
         )
+        assert lower == found[exact_gap < np.inf]
+        chosen = certificate.accepted_on(
+            mask, mask, own, blind, suspects, live := np.empty(suspects.size, np.int64)
+        )
+        assert live[:chosen].tolist() == [
+            c for c in suspects if needed.get(c, np.inf) < limit_of[c]
+        ]
 
 
 @few
@@ -480,7 +490,6 @@ def test_largest_distance(cloud, others):
         else np.full(len(cloud[0]), np.inf)
     )
     assert found == pytest.approx(away.max(initial=0.0), abs=1e-12)
-    assert np.array_equal(subsets.species_starts(cloud[0], np.arange(len(cloud[0])), 2), starts)
 
 
 # ------------------------------------------------------------------ without compilation

@@ -5,6 +5,7 @@ import logging
 import os
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -100,6 +101,7 @@ def test_key_is_that_of_the_code_not_of_its_comments(tmp_path):
 
 KERNEL = """
 import sys
+import time
 sys.path.insert(0, {folder!r})
 if {early}:
     import numba
@@ -138,6 +140,7 @@ def test_numba_uses_the_folder(tmp_path, early):
 
 CALLED = """
 import sys
+import time
 sys.path.insert(0, {folder!r})
 from pathlib import Path
 from rc_hpc.parallel import cache
@@ -197,3 +200,31 @@ def test_compiling_is_told_until_kernels_of_this_copy_are_there(tmp_path, caplog
         (tmp_path / name / "merge.nbi").write_bytes(b"")
     cache.tell_of_compiling(tmp_path)
     assert not caplog.records
+
+
+def test_caches_that_nobody_uses_any_more_are_removed(tmp_path):
+    used, recent, old, foreign = (
+        tmp_path / name
+        for name in ("numba-" + "0" * 16, "numba-" + "1" * 16, "numba-" + "2" * 16, "numba-mine")
+    )
+    for folder in (used, recent, old, foreign):
+        folder.mkdir()
+        (folder / "a.nbi").write_bytes(b"")
+    long_ago = time.time() - (cache.UNUSED_DAYS + 1) * 86_400
+    for folder in (used, old, foreign):
+        os.utime(folder, (long_ago, long_ago))
+    assert cache.clean_old(used) == 1
+    assert sorted(tmp_path.iterdir()) == sorted((used, recent, foreign))
+
+
+def test_warm_says_what_it_compiled_and_then_that_all_is_there(monkeypatch, tmp_path):
+    environ = os.environ | {"NUMBA_CACHE_DIR": str(tmp_path), "NUMBA_DISABLE_JIT": "1"}
+    told = subprocess.run(
+        [sys.executable, "-m", "rc_hpc.warm", "census"], env=environ, text=True, capture_output=True
+    )
+    assert told.returncode == 0, told.stderr
+    assert told.stdout.startswith(str(tmp_path)) and "all kernels were there" in told.stdout
+    told = subprocess.run(
+        [sys.executable, "-m", "rc_hpc.warm", "nothing"], text=True, capture_output=True
+    )
+    assert told.returncode == 2 and "census" in told.stderr

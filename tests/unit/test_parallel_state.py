@@ -330,6 +330,7 @@ def test_the_file_is_plain_json_of_known_fields(tmp_path, output):
         "exit_code",
         "message",
         "content_hash",
+        "expected_bytes",
         "job",
         "array_task",
         "attempt",

@@ -67,6 +67,9 @@ KIND = Kind(
     code=(
         *SUBSETS,
         "kinds/census/oracle",
-        *(f"oracle/{name}" for name in ("explanations", "parsimony", "solving", "symmetries")),
+        *(
+            f"oracle/{name}"
+            for name in ("explanations", "parsimony", "solving", "symmetries", "ties")
+        ),
     ),
 )

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from rc_hpc.core.errors import Status
-from rc_hpc.core.vocabulary import LabelStatus
+from rc_hpc.core.vocabulary import LABELLED, LabelStatus
 from rc_hpc.kinds.census.monotonicity import Losses, count_losses
-from rc_hpc.kinds.census.options import CensusOptions
+from rc_hpc.kinds.census.options import CensusOptions, least_views
 from rc_hpc.kinds.census.phantom_deltas import tally_deltas
 from rc_hpc.kinds.census.tally import (
     CELL_COLUMNS,
@@ -37,9 +37,28 @@ from rc_hpc.store.batch import Batch
 
 _CELLS = ("label_status", "phantom_delta", *(name for name in CELL_COLUMNS if name != "labelled"))
 #: Datasets that are counted, by the names of their rows.
-_COLUMNS = {name: f"structures/{name}" for name in STRUCTURE_COLUMNS} | {
+_COLUMNS = {name: f"structures/{name}" for name in (*STRUCTURE_COLUMNS, "delta_max")} | {
     name: f"cells/{name}" for name in _CELLS
 }
+
+
+@dataclass(frozen=True)
+class Followed:
+    """How far phantoms were followed; those of disjoint sets add up.
+
+    Attributes
+    ----------
+    less : int
+        Structures with so many candidates that it was less far than the options ask.
+    shortest : float
+        Delta up to which it was in all structures, Å.
+    """
+
+    less: int
+    shortest: float
+
+    def __add__(self, other: Followed) -> Followed:
+        return Followed(self.less + other.less, min(self.shortest, other.shortest))
 
 
 @dataclass(frozen=True)
@@ -49,10 +68,14 @@ class _Counted:
     tally: Tally
     losses: Losses
     deltas: np.ndarray
+    followed: Followed
 
     def __add__(self, other: _Counted) -> _Counted:
         return _Counted(
-            self.tally + other.tally, self.losses + other.losses, self.deltas + other.deltas
+            self.tally + other.tally,
+            self.losses + other.losses,
+            self.deltas + other.deltas,
+            self.followed + other.followed,
         )
 
 
@@ -71,6 +94,8 @@ class CensusCounts(Counts):
         What added cameras lose of the same.
     kept_deltas, quarantined_deltas : (D, K) int64
         From `tally_deltas`, of the same.
+    followed
+        How far the phantoms of both were followed.
     """
 
     subsets: Subsets
@@ -81,6 +106,7 @@ class CensusCounts(Counts):
     quarantined_losses: Losses
     kept_deltas: np.ndarray
     quarantined_deltas: np.ndarray
+    followed: Followed
 
     def losses(self) -> dict[str, Losses]:
         """Losses of the same sets."""
@@ -103,7 +129,7 @@ def count_census(path: str | Path, block_bytes: int = BLOCK_BYTES) -> CensusCoun
     with RowFile(
         path, "census", _COLUMNS, "atom_error", "subset", STATIC, later=LATER_COLUMNS
     ) as file:
-        count = _counting(file.static["subsets/mask"], file.options)
+        count = _counting(file.static, file.options)
         counted = file.tallied(count, block_bytes)
         return _counts(file.options, file.attrs, file.status, file.static, counted)
 
@@ -115,7 +141,7 @@ def count_batch(options: CensusOptions, batch: Batch) -> CensusCounts:
     rows = {name: batch[path] for name, path in _COLUMNS.items()}
     codes, flagged = batch["structures/status"], batch["structures/quarantine"] != 0
     computed = codes == Status.ok
-    count = _counting(static["subsets/mask"], record)
+    count = _counting(static, record)
     counted = [count(chosen(rows, computed & own)) for own in (~flagged, flagged)]
     by_status = {}
     for code, first, n in zip(
@@ -126,16 +152,28 @@ def count_batch(options: CensusOptions, batch: Batch) -> CensusCounts:
     return _counts(record, {}, by_status, static, counted)
 
 
-def _counting(masks: np.ndarray, options: dict[str, Any]) -> Callable[[Columns], _Counted]:
+def _labelled(static: Columns, options: dict[str, Any]) -> np.ndarray:
+    """Which subsets were labelled, (K,) bool."""
+    which, n_views = options.get("label", LABELLED[0]), len(static["protocol/view"])
+    return np.asarray(static["subsets/size"] >= least_views(which, n_views))
+
+
+def _counting(static: Columns, options: dict[str, Any]) -> Callable[[Columns], _Counted]:
     """What counts some rows."""
+    masks, read = static["subsets/mask"], _labelled(static, options)
+    horizon = options["delta_max"]
     truth, tiling = options["truth"], int(np.prod(options["protocol"]["tiling"]))
 
     def count(rows: Columns) -> _Counted:
-        labelled = rows["label_status"] == LabelStatus.labelled
+        done = rows["label_status"] == LabelStatus.labelled
         return _Counted(
-            tally(rows | {"labelled": labelled}, truth, tiling),
-            count_losses(rows["correct_crystal_system"], masks),
+            tally(rows | {"labelled": done}, truth, tiling),
+            count_losses(rows["correct_crystal_system"], masks, read),
             tally_deltas(rows["phantom_delta"]),
+            Followed(
+                int(np.count_nonzero(rows["delta_max"] < horizon)),
+                float(np.min(rows["delta_max"], initial=horizon)),
+            ),
         )
 
     return count
@@ -153,7 +191,7 @@ def _counts(
         options,
         attrs,
         status,
-        subsets_of(static),
+        replace(subsets_of(static), labelled=_labelled(static, options)),
         static["subsets/mask"],
         kept.tally,
         quarantined.tally,
@@ -161,4 +199,5 @@ def _counts(
         quarantined.losses,
         kept.deltas,
         quarantined.deltas,
+        kept.followed + quarantined.followed,
     )

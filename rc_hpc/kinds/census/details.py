@@ -38,7 +38,9 @@ def details(path: Path) -> Details:
         columns["certified"] = _told(done, np.where(cells["certified"][:, full], "yes", "no"))
         limit = np.minimum(cells["phantom_delta"][:, full], read["structures/min_same_species"] / 2)
         columns["certified_below_angstrom"] = _told(done, limit)
-    columns["wrong_subsets"] = _told(done, [_names(row, subsets) for row in wrong])
+    columns["wrong_subsets"] = _told(
+        done, [_names(*row, subsets) for row in zip(wrong, labelled, strict=True)]
+    )
     pairs = subsets.sizes == 2
     if pairs.any():
         phantoms = np.where(pairs, cells["n_phantoms"], 0)
@@ -65,7 +67,7 @@ def _told(done: np.ndarray, values: Any) -> list[Any]:
     return [value if one else None for one, value in zip(done.tolist(), list(values), strict=True)]
 
 
-def _names(wrong: np.ndarray, subsets: Subsets) -> str:
+def _names(wrong: np.ndarray, labelled: np.ndarray, subsets: Subsets) -> str:
     """The wrong subsets by name, the smallest last to be left out."""
     which = np.flatnonzero(wrong)
     if not len(which):
@@ -73,7 +75,7 @@ def _names(wrong: np.ndarray, subsets: Subsets) -> str:
     order = which[np.argsort(-subsets.sizes[which], kind="stable")]
     names = ", ".join(subsets.names[one] for one in order[:_NAMED])
     more = ", ..." if len(which) > _NAMED else ""
-    return f"{len(which)} of {len(wrong)}: {names}{more}"
+    return f"{len(which)} of {np.count_nonzero(labelled)}: {names}{more}"
 
 
 def _counts(phantoms: np.ndarray, subsets: Subsets) -> str:

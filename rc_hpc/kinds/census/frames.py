@@ -66,7 +66,7 @@ def reference(
             {"quantity": "quarantined, of all labelled", "count": n_quarantined, "n": n_labelled}
         )
         records.append({"quantity": "R0", **_share(t.same[0], t.n)})
-        for size, chosen in subsets.by_size().items():
+        for size, chosen in subsets.read().items():
             what = (
                 f"{reading}, full protocol"
                 if subsets.full in chosen
@@ -130,7 +130,8 @@ def by_subset(sets: dict[str, Tally], subsets: Subsets) -> pd.DataFrame:
     whose rays meet within 1e-6 Å; `strict` with rays and residuals within 1e-6 Å, whatever delta
     is (missing in files of version 0.2.0 and before). `mean_excess` is the mean of recovered less
     drawn atoms, `unlabelled` counts the reconstructions without a label, which are never correct,
-    `near_tie` those whose count or label depends on the scale of ties.
+    `near_tie` those whose count or label depends on the scale of ties. R1 is missing where nothing
+    was labelled.
     """
     records = []
     for name, t in sets.items():
@@ -153,7 +154,7 @@ def by_subset(sets: dict[str, Tally], subsets: Subsets) -> pd.DataFrame:
                     "mean_excess": _ratio(t.recovered[k] - t.atoms, t.n),
                     "unlabelled": t.n - t.labelled[k],
                     "near_tie": t.near_tie[k],
-                    **_named("R1", _share(t.correct[0, k], t.n)),
+                    **(_named("R1", _share(t.correct[0, k], t.n)) if subsets.labelled[k] else {}),
                 }
             )
     return _frame(
@@ -256,7 +257,7 @@ def by_system(sets: dict[str, Tally], subsets: Subsets) -> pd.DataFrame:
 def _ceilings(correct: np.ndarray, n: Any, subsets: Subsets) -> dict[str, Any]:
     means = {
         f"R1_mean_{size}_views": _over(correct, chosen, n)["fraction"]
-        for size, chosen in subsets.by_size().items()
+        for size, chosen in subsets.read().items()
         if subsets.full not in chosen
     }
     return means if subsets.full is None else means | _named("R1", _share(correct[subsets.full], n))
@@ -265,7 +266,7 @@ def _ceilings(correct: np.ndarray, n: Any, subsets: Subsets) -> dict[str, Any]:
 def _ceiling_columns(subsets: Subsets) -> list[str]:
     means = [
         f"R1_mean_{size}_views"
-        for size, chosen in subsets.by_size().items()
+        for size, chosen in subsets.read().items()
         if subsets.full not in chosen
     ]
     return means if subsets.full is None else [*means, "R1_count", "R1", "R1_low95", "R1_high95"]

@@ -14,8 +14,8 @@ if TYPE_CHECKING:
     from rc_hpc.kinds.common.subsets import Subsets
 
 
-def nested(masks: np.ndarray) -> np.ndarray:
-    """Which subsets lie within which.
+def nested(masks: np.ndarray, labelled: np.ndarray | None = None) -> np.ndarray:
+    """Which subsets lie within which, of those that are labelled.
 
     (K, K) bool, true where the cameras of row i are some, not all, of those of column j.
 
@@ -23,16 +23,21 @@ def nested(masks: np.ndarray) -> np.ndarray:
     ----------
     masks : (K,) int
         Bit masks of the cameras.
+    labelled : (K,) bool
+        By default all.
     """
     masks = np.asarray(masks, np.int64)
+    if labelled is None:
+        labelled = np.ones(len(masks), bool)
     within = (masks[:, None] & ~masks[None]) == 0
-    return np.asarray(within & (masks[:, None] != masks[None]))
+    both = labelled[:, None] & labelled[None]
+    return np.asarray(within & both & (masks[:, None] != masks[None]))
 
 
-def adjacent(masks: np.ndarray) -> np.ndarray:
+def adjacent(masks: np.ndarray, labelled: np.ndarray | None = None) -> np.ndarray:
     """The same where exactly one camera is added."""
     sizes = np.array([int(mask).bit_count() for mask in masks])
-    return np.asarray(nested(masks) & (sizes[None] - sizes[:, None] == 1))
+    return np.asarray(nested(masks, labelled) & (sizes[None] - sizes[:, None] == 1))
 
 
 @dataclass(frozen=True)
@@ -57,7 +62,9 @@ class Losses:
         )
 
 
-def count_losses(correct: np.ndarray, masks: np.ndarray) -> Losses:
+def count_losses(
+    correct: np.ndarray, masks: np.ndarray, labelled: np.ndarray | None = None
+) -> Losses:
     """Losses of a block of structures.
 
     Parameters
@@ -65,6 +72,8 @@ def count_losses(correct: np.ndarray, masks: np.ndarray) -> Losses:
     correct : (n, K) bool
         Whether each subset gives the true label.
     masks : (K,) int
+    labelled : (K,) bool
+        Subsets that are labelled: the others lose nothing.
     """
     right = np.asarray(correct, dtype=np.float32)  # counts are exact up to 2^24 rows of a block
 
@@ -74,8 +83,8 @@ def count_losses(correct: np.ndarray, masks: np.ndarray) -> Losses:
 
     return Losses(
         np.rint(right.T @ (1.0 - right)).astype(np.int64),
-        losing(nested(masks)),
-        losing(adjacent(masks)),
+        losing(nested(masks, labelled)),
+        losing(adjacent(masks, labelled)),
     )
 
 
@@ -83,7 +92,8 @@ def by_size(sets: dict[str, Tally], subsets: Subsets) -> pd.DataFrame:
     """The view curve: one row per set of structures and number of views.
 
     `R1` is the mean over the subsets of that size, `R1_min` and `R1_max` its extremes;
-    `mean_excess` is the mean over subsets and structures of recovered less drawn atoms.
+    missing where nothing was labelled; `mean_excess` is the mean over subsets and structures of
+    recovered less drawn atoms.
     """
     import pandas as pd
 
@@ -91,6 +101,7 @@ def by_size(sets: dict[str, Tally], subsets: Subsets) -> pd.DataFrame:
     for name, t in sets.items():
         for size, chosen in subsets.by_size().items():
             share = t.correct[0][chosen] / t.n if t.n else np.full(len(chosen), np.nan)
+            share = np.where(subsets.labelled[chosen], share, np.nan)
             excess = (t.recovered[chosen] - t.atoms) / t.n if t.n else np.full(len(chosen), np.nan)
             records.append(
                 {
@@ -110,7 +121,9 @@ def by_size(sets: dict[str, Tally], subsets: Subsets) -> pd.DataFrame:
     )
 
 
-def violations(sets: dict[str, tuple[Tally, Losses]], masks: np.ndarray) -> pd.DataFrame:
+def violations(
+    sets: dict[str, tuple[Tally, Losses]], masks: np.ndarray, labelled: np.ndarray
+) -> pd.DataFrame:
     """One row per set of structures and kind of pair: how often more cameras give less.
 
     A pair of subsets is nested where one has all cameras of the other and more. `losses`
@@ -122,8 +135,8 @@ def violations(sets: dict[str, tuple[Tally, Losses]], masks: np.ndarray) -> pd.D
     records = []
     for name, (t, losses) in sets.items():
         for kind, pairs, structures in (
-            ("nested", nested(masks), losses.structures),
-            ("one camera apart", adjacent(masks), losses.structures_adjacent),
+            ("nested", nested(masks, labelled), losses.structures),
+            ("one camera apart", adjacent(masks, labelled), losses.structures_adjacent),
         ):
             count, n_pairs = int(losses.lost[pairs].sum()), int(pairs.sum())
             falls = pairs & (t.correct[0][:, None] > t.correct[0][None])
@@ -159,7 +172,8 @@ def falling(sets: dict[str, Tally], subsets: Subsets, masks: np.ndarray) -> pd.D
     records = []
     for name, t in sets.items():
         right = t.correct[0]
-        for i, j in np.argwhere(nested(masks) & (right[:, None] > right[None])):
+        falls = nested(masks, subsets.labelled) & (right[:, None] > right[None])
+        for i, j in np.argwhere(falls):
             records.append(
                 {
                     "structures": name,

@@ -8,10 +8,27 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from rc_hpc.core import constants
+from rc_hpc.core.errors import UsageError
 from rc_hpc.core.options import Options, derived, opt, tolerance
-from rc_hpc.core.vocabulary import CENSUS_MERGES, ENUMERATIONS
+from rc_hpc.core.vocabulary import CENSUS_MERGES, ENUMERATIONS, LABELLED
 from rc_hpc.kinds.common import options as common
 from rc_hpc.kinds.packed.options import PackOptions
+
+#: What `--label` names, in words.
+_WORDS = {"3+": "three and more views", "full": "all cameras"}
+
+
+def least_views(label: str, n_views: int) -> int:
+    """Views of the smallest subsets that are labelled.
+
+    Parameters
+    ----------
+    label
+        Of LABELLED.
+    n_views
+        Of the protocol.
+    """
+    return {"all": 0, "3+": 3, "full": n_views}[label]
 
 
 @dataclass(frozen=True)
@@ -36,6 +53,8 @@ class CensusOptions(Options):
         Cell whose label counts as true: the stored or the conventional one.
     for_pictures
         Pictures whose cameras and tiling are taken.
+    label
+        Which view subsets are labelled: see LABELLED.
     label_every
         Label every reconstruction, not the distinct ones only; the result is the same.
     quarantine
@@ -83,6 +102,13 @@ class CensusOptions(Options):
     )
     tie: float = common.tie()
     truth: str = common.truth()
+    label: str = opt(
+        LABELLED[0],
+        "view subsets whose reconstructions are labelled: all, those of three and more views, or "
+        "that of all cameras; the others have counts and certificates only",
+        choices=LABELLED,
+        caption=lambda label: "" if label == LABELLED[0] else f"labelled on {_WORDS[label]} only",
+    )
     label_every: bool = opt(
         False, "label every reconstruction, not the distinct ones only: slower, same result"
     )
@@ -105,6 +131,16 @@ class CensusOptions(Options):
     def __post_init__(self) -> None:
         super().__post_init__()
         common.horizon(self.delta_max, (self.delta,), constants.DELTA_MAX)
+        if self.subsets and not any(self.labelled()):
+            raise UsageError(
+                f"--label {self.label}: no view subset is of {_WORDS[self.label]}: "
+                "take more of them (--subsets)"
+            )
+
+    def labelled(self) -> list[bool]:
+        """Which view subsets are labelled."""
+        least = least_views(self.label, len(self.protocol["views"]))
+        return [len(subset) >= least for subset in self.subsets]
 
     def _phrases(self) -> Iterator[str]:
         yield from super()._phrases()

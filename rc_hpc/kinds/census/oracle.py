@@ -19,6 +19,7 @@ from rc_hpc.oracle.labels import Labeller, LabelTable, SpaceGroupLabel, correct_
 from rc_hpc.oracle.parsimony import SymmetricReader
 from rc_hpc.oracle.reading import Reading
 from rc_hpc.oracle.solving import check_solver
+from rc_hpc.oracle.ties import at_other_ties
 from rc_hpc.symmetry.recorder import NULL_RECORDER, Recorder
 
 #: Scales of ties, in units of the one asked for, at which a near tie shows.
@@ -125,6 +126,8 @@ class CensusOracle:
         self.recorder = recorder
         self.geometry = geometry_of(protocol, options.subsets, options)
         self.symmetric = symmetric_reader(self.geometry, options, recorder)
+        #: Which subsets are labelled.
+        self.labelled = np.array(options.labelled(), bool)
 
     def run(self, cell: PackedCell) -> tuple[dict[str, Any], dict[str, Any]]:
         """Reconstruct, certify and label one structure.
@@ -153,7 +156,9 @@ class CensusOracle:
                 self.symmetric, reading, np.flatnonzero(covered.n_redundant > 0), lattice
             )
         labels, status = self._labels(reading, lattice, cell)
-        label, truth = labels[reading.entry], labeller.truth(cell, options.truth)
+        label = np.where(self.labelled, labels[reading.entry], 0)
+        outcome = np.where(self.labelled, status[reading.entry], LabelStatus.not_done)
+        truth = labeller.truth(cell, options.truth)
         coarsest, finest = labeller.granularities[0], labeller.granularities[-1]
         near = self._near_tie(reading, (lattice, positions, numbers), labels)
         if self.symmetric is not None:  # its choices are judged at a scale of their own
@@ -187,7 +192,7 @@ class CensusOracle:
             "cells/log10_explanations": covered.log10_explanations,
             "cells/near_tie": near,
             "cells/reconstruction": reading.reconstruction,
-            "cells/label_status": status[reading.entry],
+            "cells/label_status": outcome,
             f"cells/{coarsest}": labeller.codes(label)[..., 0],
             f"cells/{finest}": label,
             **correct_columns(labeller, label, truth, "cells"),
@@ -216,7 +221,7 @@ class CensusOracle:
         labels = np.zeros(len(reading.cells), dtype=np.int64)
         status = np.full(len(reading.cells), LabelStatus.labelled)
         used = np.zeros(len(reading.cells), dtype=bool)
-        used[reading.entry] = True
+        used[reading.entry[self.labelled]] = True
         # The true cell was labelled when it was packed, in the very order in which it comes here.
         as_packed = (
             self.tiling == (1, 1, 1) and not self.geometry.by_atom and not self.options.label_every
@@ -245,8 +250,13 @@ class CensusOracle:
             return changed
         lattice, positions, numbers = atoms
         delta, species = self.options.delta, reading.species
+        if self.symmetric is None:
+            changed, moved = at_other_ties(self.geometry, positions, numbers, reading, delta, NEAR)
+            # Equal points have the label that they have; others are labelled below.
+            if not np.any(moved & ~changed & self.labelled):
+                return changed
         table = LabelTable(lattice, [self.labeller], ordered=False)
-        for e in sorted(set(reading.entry.tolist())):
+        for e in sorted(set(reading.entry[self.labelled].tolist())):
             kinds, places = reading.cells[e]
             table.learn(species, kinds, places, (labels[e : e + 1], np.zeros(1, int)))
         images, _ = self.geometry.project(positions, numbers)
@@ -254,9 +264,9 @@ class CensusOracle:
             found = self.geometry.enumerate(images, delta, delta, factor * self.options.tie)
             other = self.geometry.reconstruct(found, delta)
             changed |= other.n_recovered != reading.n_recovered
-            for e in sorted(set(other.entry[~changed].tolist())):
+            for e in sorted(set(other.entry[~changed & self.labelled].tolist())):
                 (label,), _ = table.labels(species, *other.cells[e])
-                changed |= (other.entry == e) & (labels[reading.entry] != label)
+                changed |= self.labelled & (other.entry == e) & (labels[reading.entry] != label)
         return changed
 
 

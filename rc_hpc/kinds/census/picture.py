@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from rc_hpc.core.vocabulary import LabelStatus
 from rc_hpc.geometry.protocol import Protocol
 from rc_hpc.kinds.census.coincidence import clearest
 from rc_hpc.oracle.cell import tile
@@ -210,7 +211,13 @@ def _all_subsets(part: Any, protocol: Protocol, subsets: pd.DataFrame, chosen: s
     )
     places = np.arange(len(subsets))
     right = subsets["correct_crystal_system"].to_numpy(bool)
-    for which, color, label in ((right, "black", "right"), (~right, "white", "wrong")):
+    read = (subsets["label_status"] != LabelStatus.not_done.name).to_numpy(bool)
+    looks = (
+        (right, "black", "right"),
+        (read & ~right, "white", "wrong"),
+        (~read, "0.8", "not labelled"),
+    )
+    for which, color, label in looks:
         if which.any():
             bars.bar(
                 places[which],

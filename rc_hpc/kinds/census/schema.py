@@ -130,7 +130,8 @@ CELLS = (
         "?",
         "1",
         "Number of atoms or label is another with ties judged at a tenth of, or at ten times, "
-        "the tie scale of the options; not judged where merge is symmetric and has a choice.",
+        "the tie scale of the options; the number alone where nothing was labelled; not judged "
+        "where merge is symmetric and has a choice.",
         _CELL,
         False,
         later=True,

@@ -113,10 +113,12 @@ def _readings(computed: Computed, subsets: pd.DataFrame) -> list[str]:
         full = subsets.iloc[computed.full]
         proof = "certified" if full["certified"] else "not certified"
         lines.append(f"all {full['views']} cameras, delta {delta:g} Å: {_reading(full)}, {proof}")
-    wrong = subsets[~subsets["correct_crystal_system"] & (subsets["label_status"] != "not_done")]
-    lines.append(f"wrong on {len(wrong)} of {len(subsets)} view subsets")
+    read = subsets[subsets["label_status"] != "not_done"]
+    wrong = read[~read["correct_crystal_system"]]
+    told = "" if len(read) == len(subsets) else f" that were labelled, of {len(subsets)}"
+    lines.append(f"wrong on {len(wrong)} of {len(read)} view subsets{told}")
     lines += [f"  {name}: {_reading(one)}, {_phantoms(one)}" for name, one in wrong.iterrows()]
-    rest = subsets.drop(wrong.index)
+    rest = read.drop(wrong.index)
     rest = rest[rest["n_phantoms"] > 0]
     if len(rest):
         lines.append(f"right in spite of phantoms on {len(rest)}")

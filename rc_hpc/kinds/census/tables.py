@@ -29,7 +29,7 @@ def _reference(counts: CensusCounts) -> pd.DataFrame:
 def _violations(counts: CensusCounts) -> pd.DataFrame:
     sets, losses = counts.sets(), counts.losses()
     return monotonicity.violations(
-        {name: (sets[name], losses[name]) for name in sets}, counts.masks
+        {name: (sets[name], losses[name]) for name in sets}, counts.masks, counts.subsets.labelled
     )
 
 

@@ -27,6 +27,12 @@ GLOSSARY = {
 def verdict(counts: CensusCounts) -> str:
     """What the census says, a line, then the words of `GLOSSARY` that its table uses."""
     lines = [sentence(counts)]
+    if counts.followed.less:
+        lines.append(
+            f"Phantoms of {counts.followed.less} structures with very many candidates were "
+            f"followed less far than {counts.options['delta_max']:g} Å, in all up to "
+            f"{counts.followed.shortest:.3g} Å (structures/delta_max)."
+        )
     used = {"R0", "R1"} | ({"certified"} if counts.subsets.full is not None else set())
     if counts.n_quarantined or counts.n_dropped:
         used.add("quarantined")
@@ -50,9 +56,10 @@ def sentence(counts: CensusCounts) -> str:
     if n == 0:
         return f"No structure was computed ({conditions})."
     if subsets.full is None:
-        least, most = tally.correct[0].min(), tally.correct[0].max()
+        read = tally.correct[0, subsets.labelled]
+        least, most = read.min(), read.max()
         said = (
-            f"On {len(subsets.names)} view subsets the oracle reads {_range(least, most)} of {n} "
+            f"On {len(read)} view subsets the oracle reads {_range(least, most)} of {n} "
             f"structures rightly ({conditions})."
         )
     else:
@@ -61,7 +68,7 @@ def sentence(counts: CensusCounts) -> str:
             f"With all {subsets.sizes[full]} cameras the oracle reads {tally.correct[0, full]} of "
             f"{n} structures rightly ({conditions}); {tally.certified[full]} are certified."
         )
-    pairs = np.flatnonzero(subsets.sizes == 2)
+    pairs = np.flatnonzero((subsets.sizes == 2) & subsets.labelled)
     if len(pairs) > 1:
         right = tally.correct[0, pairs]
         weakest = [subsets.names[pair] for pair in pairs[right == right.min()]]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -22,13 +23,25 @@ class Subsets:
     kappas : (K,) float
     full : int or None
         Index of the subset with all views of the protocol, where it is among them.
+    labelled : (K,) bool
+        Whether reconstructions were labelled at all; by default all were.
     """
 
     names: tuple[str, ...]
     sizes: np.ndarray
     kappas: np.ndarray
     full: int | None
+    labelled: Any = None
+
+    def __post_init__(self) -> None:
+        if self.labelled is None:
+            object.__setattr__(self, "labelled", np.ones(len(self.names), bool))
 
     def by_size(self) -> dict[int, np.ndarray]:
         """Indices of the subsets of each size, by ascending size."""
         return {int(size): np.flatnonzero(self.sizes == size) for size in np.unique(self.sizes)}
+
+    def read(self) -> dict[int, np.ndarray]:
+        """As `by_size`, of the labelled ones."""
+        of_size = {size: own[self.labelled[own]] for size, own in self.by_size().items()}
+        return {size: own for size, own in of_size.items() if len(own)}

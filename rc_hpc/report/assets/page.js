@@ -30,6 +30,7 @@ async function decode(element) {
 const at = (k, s) => k * data.subsets.length + s;
 const computed = (k) => data.status[k] === "ok";
 const right = (k, s) => data.right[at(k, s)] === 1;
+const read = (k, s) => data.right[at(k, s)] !== 2;
 const pairPhantoms = (k) => {
   let most = 0;
   for (const s of data.pairs) most = Math.max(most, data.phantoms[at(k, s)]);
@@ -225,7 +226,8 @@ function open(k, keep = false) {
   one.append(make("p", `${data.system[k]}, space group ${data.number[k]}, ${data.atoms[k]} atoms drawn`));
   if (data.quarantine[k]) one.append(make("p", `quarantined: ${data.quarantine[k]}`, "bad"));
   const n = data.phantoms[at(k, subset)];
-  const verdict = right(k, subset) ? "reads the true crystal system" : "reads another crystal system";
+  const verdict = !read(k, subset) ? "was not labelled"
+    : right(k, subset) ? "reads the true crystal system" : "reads another crystal system";
   const proof = data.certified[at(k, subset)] ? ", certified" : "";
   one.append(make("p", `${data.subsets[subset]} ${verdict}${proof}; ${n} phantom${n === 1 ? "" : "s"} (×)`));
   const views = make("div");
@@ -259,7 +261,7 @@ function subsetButtons(k) {
   const box = make("div");
   box.id = "subsets";
   data.subsets.forEach((name, s) => {
-    const button = make("button", `${name} ${data.phantoms[at(k, s)]}`, right(k, s) ? "" : "wrong");
+    const button = make("button", `${name} ${data.phantoms[at(k, s)]}`, right(k, s) || !read(k, s) ? "" : "wrong");
     button.setAttribute("aria-pressed", String(s === subset));
     button.addEventListener("click", () => { subset = s; open(k, true); });
     box.append(button);
