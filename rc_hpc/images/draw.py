@@ -118,7 +118,7 @@ class Drawing:
             picture_name(self.style.name_seed, id_, self.protocol.views[camera]),
             png,
             hashlib.sha256(png).hexdigest(),
-            hashlib.sha256(pixels).hexdigest(),
+            hashlib.sha256(pixels.data).hexdigest(),
             way,
             scene,
             view,
