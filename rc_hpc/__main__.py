@@ -22,6 +22,7 @@ EXAMPLES = """\
 COMMANDS = {
     **{name: f"rc_hpc.{name}" for name in (kind.command.split()[0] for kind in KINDS.values())},
     "benchmark": "rc_hpc.benchmark.__main__",
+    "cameras": "rc_hpc.cameras",
     "tables": "rc_hpc.tables",
     "figures": "rc_hpc.figures",
     "report": "rc_hpc.report.__main__",

@@ -7,10 +7,12 @@ from __future__ import annotations
 
 import functools
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
+
+import numpy as np
 
 from rc_hpc.core.kind import Kind
 from rc_hpc.core.text import storable
@@ -35,8 +37,8 @@ def pack(items: Iterable[Item], options: PackOptions) -> Rows:
     return Rows(batch, packed_children(atoms))
 
 
-def read_packed(path: Path, options: PackOptions) -> Rows:
-    """All structures of a packed file.
+def read_packed(path: Path, options: PackOptions, places: Sequence[int] | None = None) -> Rows:
+    """Structures of a packed file: those of these rows, ascending, by default all.
 
     Raises
     ------
@@ -45,7 +47,20 @@ def read_packed(path: Path, options: PackOptions) -> Rows:
     """
     with PackedReader(path) as reader:
         same_pack(reader, options)
-        return Rows(*reader.rows(0, len(reader), ("atoms",)))
+        rows = Rows(*reader.rows(0, len(reader), ("atoms",)))
+    return rows if places is None else chosen_rows(rows, np.asarray(places))
+
+
+def chosen_rows(rows: Rows, places: np.ndarray) -> Rows:
+    """Some rows, ascending, with their child rows."""
+    number = np.full(len(rows), -1)
+    number[places] = np.arange(len(places))
+    children = {}
+    for table, columns in rows.children.items():
+        kept = number[columns["structure"]] >= 0
+        children[table] = {name: values[kept] for name, values in columns.items()}
+        children[table]["structure"] = number[children[table]["structure"]]
+    return Rows({path: values[places] for path, values in rows.batch.items()}, children)
 
 
 def compute(kind: Kind, options: Any, packed: Rows) -> Rows:

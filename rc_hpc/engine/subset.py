@@ -10,12 +10,14 @@ import numpy as np
 
 from rc_hpc.core.errors import RcError, UsageError
 from rc_hpc.core.files import parts_folder
+from rc_hpc.engine.memory import chosen_rows
 from rc_hpc.engine.options import RunOptions
 from rc_hpc.engine.selection import Selection
 from rc_hpc.kinds.packed.options import PackOptions
 from rc_hpc.kinds.packed.reader import PackedReader
 from rc_hpc.kinds.packed.schema import PACKED
 from rc_hpc.kinds.packed.work import dims, statics
+from rc_hpc.store.batch import Rows
 from rc_hpc.store.claim import Claim
 from rc_hpc.store.merge import merge
 from rc_hpc.store.outputs import check_not_read, check_output
@@ -89,15 +91,8 @@ def _copy(
             its = np.array([row - start for row in rows if start <= row < stop], int)
             if not len(its):
                 continue
-            batch, children = reader.rows(start, stop)
-            place = np.full(stop - start, -1)
-            place[its] = np.arange(len(its))
-            for table, columns in children.items():
-                kept = place[columns["structure"]] >= 0
-                children[table] = {name: values[kept] for name, values in columns.items()}
-                children[table]["structure"] = place[children[table]["structure"]]
-            chosen = {path: values[its] for path, values in batch.items()}
-            store.write(chosen, children, f"copy-{number}")
+            chosen = chosen_rows(Rows(*reader.rows(start, stop)), its)
+            store.write(chosen.batch, chosen.children, f"copy-{number}")
         whole = {"complete_rows": 1, "total": len(rows)}
         if not bool(reader.attrs.get("complete_rows", 1)):
             whole |= {"complete_rows": 0, "total": int(reader.attrs["total"])}
