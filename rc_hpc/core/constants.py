@@ -39,6 +39,8 @@ DESIGN_SIGMAS = (0.0, 0.05, 0.1, 0.2, 0.3, 0.4)
 MAX_ATOMS = 500
 #: Atoms of one cell closer than this are taken for a broken file, Å.
 MIN_DISTANCE = 0.1
+#: Atoms closer than this share of the sum of their covalent radii make a structure doubtful.
+SHORT_DISTANCE = 0.7
 #: Views of a protocol at most: a subset is a bit mask and all of them are listed.
 MAX_VIEWS = 16
 

@@ -60,6 +60,7 @@ class CameraOptions(Options):
         "form of the tables: terminal, markdown, csv or latex",
         name="table_format",
         choices=tuple(name for name in ENDINGS if name != "parquet"),
+        recorded=False,
     )
     output: Path | None = opt(
         None,
@@ -68,6 +69,7 @@ class CameraOptions(Options):
         short="-o",
         metavar="DIR",
         told="print the tables, draw nothing",
+        recorded=False,
     )
     pack: PackOptions = PackOptions()
 

@@ -29,7 +29,6 @@ from rc_hpc.oracle.cell import PackedCell, drawn
 from rc_hpc.oracle.draws import counter_draws
 from rc_hpc.oracle.labels import SpaceGroupLabel, agreement
 from rc_hpc.oracle.noise import NoiseReading, NoisyOracle
-from rc_hpc.parallel.cache import prepare_numba_cache
 from rc_hpc.report.camera_figure import CAMERAS
 from rc_hpc.report.plot import Origin, write
 from rc_hpc.report.tables import DIGITS, Table, show, write_bytes
@@ -73,7 +72,6 @@ def judge(options: CameraOptions, on: OnOptions, talk: Talk) -> Exit:
         A protocol or source that cannot be, or too many structures.
     """
     setup_logging(talk)
-    prepare_numba_cache()
     protocols = _protocols(options)
     rows = _rows(options, on)
     cells = [] if rows is None else _cells(rows)

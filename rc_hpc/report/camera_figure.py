@@ -20,6 +20,8 @@ _SIGHT = (2.2, 1.3, 1.0)
 _COLUMNS, _ROW_IN = 3, 2.5
 #: Half the length of a cell's longest diagonal beside the sphere's radius.
 _CELL = 0.42
+#: Height of a line of letters beside the sphere's radius.
+_LINE = 0.17
 
 
 def draw(given: Given) -> Figure:
@@ -93,14 +95,22 @@ def _cameras(ax: Axes, directions: np.ndarray, names: list[str], number: int) ->
             markeredgecolor=look["color"],
             markerfacecolor=look["color"] if end[2] >= 0 else "white",
         )
-        place = end[:2] * 1.16 if np.linalg.norm(end[:2]) > 0.3 else end[:2] + (0.0, 0.17)
+        place = end[:2] * 1.2 if np.linalg.norm(end[:2]) > 0.3 else end[:2] + (0.0, 0.2)
         while any(
-            np.abs(place - other)[1] < 0.13 and abs(place[0] - other[0]) < 0.7 for other in taken
+            abs(place[1] - other[1]) < _LINE and abs(place[0] - other[0]) < 0.8 for other in taken
         ):
-            place = place + (0.0, 0.14 if place[1] >= 0 else -0.14)
+            place = place + (0.0, _LINE if place[1] >= 0 else -_LINE)
         taken.append(place)
         side = "left" if place[0] > 0.25 else "right" if place[0] < -0.25 else "center"
-        ax.text(*place, name, fontsize=7, ha=side, va="center")
+        ax.annotate(
+            name,
+            xy=tuple(end[:2]),
+            xytext=tuple(place),
+            fontsize=7,
+            ha=side,
+            va="center",
+            arrowprops={"arrowstyle": "-", "color": "0.6", "linewidth": 0.5, "shrinkB": 3},
+        )
 
 
 CAMERAS = Plot("cameras", "directions", draw)

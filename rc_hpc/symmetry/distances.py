@@ -50,6 +50,32 @@ def min_distances(
     return drawn_same, periodic_same, closest_pair(lattice, frac)[0]
 
 
+def closest_in_radii(lattice: np.ndarray, positions: np.ndarray, numbers: np.ndarray) -> float:
+    """Smallest distance between atoms in sums of their covalent radii, where that is below 1.
+
+    An atom's own periodic images count. Radii: Cordero et al., Dalton Trans. 2832 (2008), as ASE
+    has them.
+
+    Parameters
+    ----------
+    lattice, positions, numbers
+        See `min_distances`.
+
+    Returns
+    -------
+    float
+        Infinity where no two atoms are closer than the sum of their radii.
+    """
+    from ase.data import covalent_radii
+    from ase.neighborlist import primitive_neighbor_list
+
+    radii = covalent_radii[np.asarray(numbers)]
+    first, second, distances = primitive_neighbor_list(
+        "ijd", (True, True, True), np.asarray(lattice), np.asarray(positions), radii
+    )
+    return float(np.min(distances / (radii[first] + radii[second]), initial=np.inf))
+
+
 def closest_pair(
     lattice: np.ndarray, frac: np.ndarray, *, limit: float = np.inf, own_images: bool = False
 ) -> tuple[float, int, int]:

@@ -288,8 +288,8 @@ def test_other_mistakes_are_told_in_one_line(census, tmp_path, capsys):
         ((tmp_path / "text",), Exit.FATAL, "seems to be text"),
         (
             (census, "--figure", "systems", "-o", tmp_path / "taken"),
-            Exit.FATAL,
-            "choose another folder",
+            Exit.USAGE,
+            "is a file: name a folder",
         ),
     ):
         assert main([str(arg) for arg in args]) == code

@@ -58,7 +58,7 @@ def view_curve(given: Given) -> Figure:
                 **style.RECORDED,
             )
     style.share_limits(upper, np.append(frame["R1_min"], 1))
-    upper.set_ylabel("R1, share of structures")
+    upper.set_ylabel("R1, share of structures\n(one value each subset)")
     upper.legend(**style.legend_entries(upper), loc="lower right")
     lower.set_yscale("symlog", linthresh=0.01)
     lower.set_ylim(
@@ -116,7 +116,7 @@ def subsets(given: Given) -> Figure:
             frame[name] / frame["n"], rows, label=label, **style.points(number, filled=number == 0)
         )
     rate.set_xlim(left=-0.02 * max(rate.get_xlim()[1], 0.05))
-    rate.set_xlabel("share with phantoms")
+    rate.set_xlabel("share of structures\nwith phantoms")
     for ax in (ceiling, rate):
         for row in rows:
             ax.axhline(row, **style.GRID)
@@ -271,11 +271,19 @@ def phantom_deltas(given: Given) -> Figure:
     made, ((ax,),) = style.figure(style.COLUMN_IN, 2.9)
     columns = {int(column.split("_")[1]): column for column in frame if column.startswith("share_")}
     x = frame["delta_angstrom"]
-    for number, (views, column) in enumerate(columns.items()):
-        share = frame[column].where(frame[column] > 0)  # a logarithm has no place for none
-        ax.plot(x, share, label=f"{views} views", markevery=(number, 4), **style.series(number))
-    if not any((frame[column] > 0).any() for column in columns.values()):
+    shares = frame[list(columns.values())].to_numpy(float)
+    if not (shares > 0).any():
         raise NothingToDraw("has no structure with a phantom at any tolerance followed")
+    for number, (views, column) in enumerate(columns.items()):
+        ax.plot(
+            x,
+            frame[column],
+            label=f"{views} views",
+            drawstyle="steps-post",
+            markevery=(number, 4),
+            clip_on=False,
+            **style.series(number),
+        )
     for entry in given.recorded:
         ax.plot(
             entry["delta_angstrom"], entry["share"], label=style.RECORDED_LABEL, **style.RECORDED
@@ -283,9 +291,16 @@ def phantom_deltas(given: Given) -> Figure:
     if (delta := given.options.get("delta")) is not None:
         ax.axvline(delta, label="delta of the census", **style.GUIDE)
     style.log_lengths(ax)
-    ax.set_yscale("log")
+    # Logarithmic down to the smallest share there is, linear from there to zero.
+    least = shares[shares > 0].min()
+    ax.set_yscale("symlog", linthresh=least, linscale=0.4)
+    decades = 10.0 ** np.arange(np.ceil(np.log10(least)), 1)
+    ax.set_yticks([0, *decades], ["0", *(f"{decade:g}" for decade in decades)])
+    ax.set_ylim(0, min(1.0, 1.6 * shares.max()))
     ax.set_xlabel("delta (Å)")
-    ax.set_ylabel("share with a phantom at some\ntolerance up to delta")
+    ax.set_ylabel(
+        "share of structures × subsets with a\nphantom at some tolerance up to delta\n(cumulative)"
+    )
     style.below(made, 3, ax)
     return made
 

@@ -15,7 +15,7 @@ from rc_hpc.kinds.census.coincidence import points_of
 from rc_hpc.kinds.census.options import CensusOptions
 from rc_hpc.kinds.census.schema import CENSUS
 from rc_hpc.kinds.common.atoms import packed_of
-from rc_hpc.kinds.common.lists import quarantine_in_words
+from rc_hpc.kinds.common.lists import closest_in, quarantine_in_words, short_in_words
 from rc_hpc.kinds.common.options import protocol_of
 from rc_hpc.kinds.packed.reader import PackedReader, RowReader
 from rc_hpc.oracle.cell import tile
@@ -82,6 +82,7 @@ def _rows(census: RowReader) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
         "system": [System(code).name if code else "" for code in system],
         "number": column("space_group").tolist(),
         "quarantine": quarantine_in_words(causes),
+        "short": short_in_words(closest_in(census.path)),
     }
     right = census.read("cells/correct_crystal_system").astype(np.uint8)
     right[census.read("cells/label_status") == LabelStatus.not_done] = _NOT_DONE

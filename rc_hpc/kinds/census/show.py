@@ -14,7 +14,7 @@ from rc_hpc.kinds.census.computed import Computed
 from rc_hpc.kinds.census.from_file import read_computed
 from rc_hpc.kinds.census.picture import draw_views
 from rc_hpc.kinds.common.atoms import packed_of
-from rc_hpc.kinds.common.lists import quarantine_in_words
+from rc_hpc.kinds.common.lists import quarantine_in_words, short_in_words
 from rc_hpc.oracle.cell import tile
 from rc_hpc.symmetry.labels import label
 
@@ -100,6 +100,9 @@ def _about(computed: Computed) -> list[str]:
         name: computed.rows.batch[f"structures/{name}"]
         for name in ("quarantine", "sweep", "source_space_group")
     }
+    (short,) = short_in_words(computed.rows.batch["structures/min_distance_in_radii"])
+    if short:
+        lines.append(f"doubtful: its closest atoms are at {short}")
     (causes,) = quarantine_in_words(batch)
     if causes:
         lines.append(f"quarantined: {causes}")

@@ -81,8 +81,8 @@ TABLES = (
     ),
     Maker(
         "phantom-deltas",
-        "Structures, on each subset, with a phantom by acceptance at some tolerance up to delta, "
-        "wherever the delta of the census lies",
+        "Cumulative: structures times subsets of each size with a phantom by acceptance at some "
+        "tolerance up to delta, wherever the delta of the census lies",
         _deltas,
     ),
     status_maker(),

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from rc_hpc.core.constants import SHORT_DISTANCE
 from rc_hpc.core.errors import Status
 from rc_hpc.core.kind import Kind
 from rc_hpc.core.vocabulary import System
@@ -23,8 +24,8 @@ if TYPE_CHECKING:
 #: Causes of a quarantine by their bits.
 CAUSES = ("label depends on the tolerance", "source claims another space group")
 _COLUMNS = ("id", "formula", "n_atoms", "crystal_system", "space_group", "status")
-_AFTER = ("quarantine", "message")
-_NEEDED = (*_COLUMNS, *_AFTER, "sweep", "source_space_group")
+_AFTER = ("short_distance", "quarantine", "message")
+_NEEDED = (*_COLUMNS, *_AFTER[1:], "sweep", "source_space_group")
 
 
 @dataclass(frozen=True)
@@ -100,6 +101,7 @@ def _basic(path: Path) -> pd.DataFrame:
     columns["crystal_system"] = np.where(known, systems, "")
     columns["space_group"] = pd.array(batch["space_group"], "Int64")
     columns["status"] = np.array(statuses, object)
+    columns["short_distance"] = np.array(short_in_words(closest_in(path)), object)
     columns["quarantine"] = np.array(quarantine_in_words(batch), object)
     columns["message"] = batch["message"]
     frame = pd.DataFrame(columns)
@@ -116,6 +118,23 @@ def _plain(path: Path) -> pd.DataFrame:
     statuses = [Status(code).name for code in read["structures/status"].tolist()]
     columns = {"id": read["structures/id"], "status": statuses}
     return pd.DataFrame({**columns, "message": read["structures/message"]}, dtype=object)
+
+
+def closest_in(path: Path) -> np.ndarray:
+    """Smallest distance of each structure in sums of radii; NaN where the file does not tell."""
+    name = "structures/min_distance_in_radii"
+    with open_ours(path) as h5:
+        if name not in h5:
+            return np.full(len(h5["structures/id"]), np.nan)
+    return read_table(path, [name])[name]
+
+
+def short_in_words(closest: np.ndarray) -> list[str]:
+    """What is doubtful of distances (in sums of covalent radii), in words; empty where nothing."""
+    return [
+        f"{one:.2f} of the covalent radii" if one < SHORT_DISTANCE else ""
+        for one in np.asarray(closest).tolist()
+    ]
 
 
 def quarantine_in_words(batch: Batch) -> list[str]:

@@ -40,7 +40,7 @@ def noise(given: Given) -> Figure:
         )
         recorded = [entry for entry in given.recorded if entry["rule"] == rule]
         _curves(ax, curves, ends, protocols, recorded)
-        ax.set_title(f"{rule}, {estimator}")
+        ax.set_title(f"tolerance rule {rule}, estimator {estimator}")
         ax.set_xlabel("sigma of a screen coordinate (Å)")
         ax.legend(
             **style.legend_entries(ax),
@@ -64,7 +64,7 @@ def _curves(
     protocols: list[str],
     recorded: list[dict[str, Any]],
 ) -> None:
-    ax.axhline(LEVEL, **style.GUIDE)
+    ax.axhline(LEVEL, label=f"R1 = {LEVEL:g}", **style.GUIDE)
     for number, protocol in enumerate(protocols):
         line, sigma = (table[table["protocol"] == protocol] for table in (frame, crossings))
         at = float(sigma["crossing_angstrom"].iloc[0]) if len(sigma) else np.nan

@@ -12,6 +12,7 @@ from rc_hpc.core.vocabulary import ATOM_ORDERS
 from rc_hpc.kinds.packed.options import PackOptions
 from rc_hpc.structures.record import Structure
 from rc_hpc.symmetry.conventional import canonical_order, conventional_cell
+from rc_hpc.symmetry.distances import closest_in_radii
 from rc_hpc.symmetry.guard import check_cell, min_distances
 from rc_hpc.symmetry.labels import Label, label_cell
 from rc_hpc.symmetry.recorder import NULL_RECORDER, Recorder
@@ -92,6 +93,11 @@ def pack_structure(
     _refuse_large(len(standard.numbers), "in the conventional cell", options)
     drawn, periodic, closest = min_distances(standard.lattice, standard.positions, standard.numbers)
     fields.update(min_distance=closest, min_same_species=drawn, min_same_species_periodic=periodic)
+    fields.update(
+        min_distance_in_radii=closest_in_radii(
+            standard.lattice, standard.positions, standard.numbers
+        )
+    )
     label, why = standard.label, standard.message
     if (options.tau, options.angle_tolerance) != (options.cell_symprec, ANGLE_TOLERANCE):
         order = canonical_order(standard.positions, standard.numbers)

@@ -123,6 +123,15 @@ STRUCTURES = (
         fill=False,
     ),
     Column(
+        "structures/min_distance_in_radii",
+        "f8",
+        "1",
+        "Smallest distance of two atoms, periodic images included, in sums of their covalent "
+        "radii; inf where none is below 1. Below 0.7 the structure is doubtful.",
+        fill=np.nan,
+        later=True,
+    ),
+    Column(
         "structures/order_dependent",
         "?",
         "1",

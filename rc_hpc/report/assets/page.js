@@ -72,6 +72,7 @@ function matcher(query) {
     }
     const exact = word.match(/^(status|system):(.+)$/);
     if (exact) return (k) => data[exact[1]][k].toLowerCase() === exact[2];
+    if (word === "doubtful") return (k) => data.short[k] !== "";
     if (word === "quarantined") return (k) => data.quarantine[k] !== "";
     return (k) => data.lower[k].includes(word);
   });
@@ -224,6 +225,7 @@ function open(k, keep = false) {
     return;
   }
   one.append(make("p", `${data.system[k]}, space group ${data.number[k]}, ${data.atoms[k]} atoms drawn`));
+  if (data.short[k]) one.append(make("p", `doubtful: its closest atoms are at ${data.short[k]}`, "bad"));
   if (data.quarantine[k]) one.append(make("p", `quarantined: ${data.quarantine[k]}`, "bad"));
   const n = data.phantoms[at(k, subset)];
   const verdict = !read(k, subset) ? "was not labelled"
