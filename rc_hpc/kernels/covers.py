@@ -1,4 +1,4 @@
-"""Numbers of 0-1 matrices without empty lines, by their ones: explanations of a level."""
+"""Explanations: numbers of those of a level, by their ones, and some at random."""
 
 import numpy as np
 from numba import njit
@@ -37,3 +37,95 @@ def completions(rows, columns, most):
                     for m in range(ones, most + 1):
                         ways[r, j, m] += factor * ways[r - 1, j + new, m - ones]
     return ways
+
+
+@njit(cache=True)
+def filled(ways, ones, uniform):
+    """A 0-1 matrix without empty lines and with so many ones, all equally likely.
+
+    Parameters
+    ----------
+    ways : (rows + 1, columns + 1, most + 1) float64
+        `completions`.
+    ones : int
+    uniform : (rows, columns + 1) float64
+        Evenly distributed between 0 and 1.
+    """
+    rows, columns = ways.shape[0] - 1, ways.shape[1] - 1
+    matrix = np.zeros((rows, columns), np.bool_)
+    covered = np.zeros(columns, np.bool_)
+    j = 0
+    for row in range(rows):
+        after = ways[rows - row - 1]
+        weight = np.zeros((columns - j + 1, j + 1))
+        choose_new = 1.0
+        for new in range(columns - j + 1):
+            choose_old = 1.0
+            for old in range(j + 1):
+                if 0 < new + old <= ones:
+                    weight[new, old] = choose_new * choose_old * after[j + new, ones - new - old]
+                choose_old *= (j - old) / (old + 1)
+            choose_new *= (columns - j - new) / (new + 1)
+        left = uniform[row, columns] * weight.sum()
+        new, old = -1, -1
+        for a in range(columns - j + 1):
+            for b in range(j + 1):
+                if weight[a, b] > 0 and left >= 0:
+                    new, old = a, b
+                    left -= weight[a, b]
+        for k in np.argsort(uniform[row, :columns]):
+            if covered[k] and old > 0:
+                matrix[row, k] = True
+                old -= 1
+                ones -= 1
+        for k in np.argsort(uniform[row, :columns]):
+            if not covered[k] and new > 0:
+                matrix[row, k] = covered[k] = True
+                new -= 1
+                ones -= 1
+                j += 1
+    return matrix
+
+
+@njit(cache=True)
+def thinned(points, chosen, kinds, least, order):
+    """Leave out places one after the other, as long as every point has one.
+
+    Parameters
+    ----------
+    points : (P, C) bool
+        Which places are on which image point.
+    chosen : (C,) bool
+        An explanation.
+    kinds : (C,) int64
+        Species of each place.
+    least : (S,) int64
+        Places of each species that are left at least.
+    order : (C,) int64
+
+    Returns
+    -------
+    (C,) bool
+    """
+    left = chosen.copy()
+    on = np.zeros(points.shape[0], np.int64)
+    number = np.zeros(least.size, np.int64)
+    for k in range(left.size):
+        if left[k]:
+            number[kinds[k]] += 1
+            for p in range(points.shape[0]):
+                on[p] += points[p, k]
+    for k in order:
+        if not left[k] or number[kinds[k]] <= least[kinds[k]]:
+            continue
+        needed = False
+        for p in range(points.shape[0]):
+            if points[p, k] and on[p] == 1:
+                needed = True
+                break
+        if not needed:
+            left[k] = False
+            number[kinds[k]] -= 1
+            for p in range(points.shape[0]):
+                on[p] -= points[p, k]
+    return left

@@ -51,6 +51,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import pairwise
 
 import numpy as np
 
@@ -177,6 +178,14 @@ class Puzzle:
     def alone(self) -> bool:
         """Whether every place is forced."""
         return bool(self.forced.all())
+
+    @cached_property
+    def on(self) -> list[list[int]]:
+        """Places on each image point, numbered from 1 on as a solver wants them."""
+        rows, places = np.nonzero(self.points)
+        bounds = np.searchsorted(rows, np.arange(len(self.points) + 1)).tolist()
+        numbers = (places + 1).tolist()
+        return [numbers[a:b] for a, b in pairwise(bounds)]
 
     @cached_property
     def outside(self) -> np.ndarray:

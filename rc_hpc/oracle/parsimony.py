@@ -17,29 +17,10 @@ from rc_hpc.oracle.explanations import Puzzle, puzzle_of
 from rc_hpc.oracle.geometry import GeometricOracle
 from rc_hpc.oracle.labels import SpaceGroupLabel
 from rc_hpc.oracle.reading import Enumeration
+from rc_hpc.oracle.rotations import Metric
 from rc_hpc.oracle.solving import OutOfBudget, Questions, fewest
-from rc_hpc.oracle.symmetries import Rotations, Symmetries, TooMany, rotations_of
+from rc_hpc.oracle.symmetries import HOLOHEDRY, MADE_BY, Symmetries, TooMany
 
-#: Order of the rotation that makes a system, and about how many axes; first come first.
-MADE_BY = (
-    (System.cubic, 3, 2),
-    (System.hexagonal, 6, 1),
-    (System.trigonal, 3, 1),
-    (System.tetragonal, 4, 1),
-    (System.orthorhombic, 2, 2),
-    (System.monoclinic, 2, 1),
-)
-#: Operations of the holohedry of each system.
-HOLOHEDRY = {
-    System.none: 0,
-    System.triclinic: 2,
-    System.monoclinic: 4,
-    System.orthorhombic: 8,
-    System.trigonal: 12,
-    System.tetragonal: 16,
-    System.hexagonal: 24,
-    System.cubic: 48,
-}
 #: Conflicts of one call of the solver, seconds of one of HiGHS, explanations of one system that are
 #: labelled, and places of a puzzle that are looked at, at most.
 CONFLICTS, SECONDS, TRIES, PLACES = 5000, 5.0, 8, 1500
@@ -47,7 +28,7 @@ CONFLICTS, SECONDS, TRIES, PLACES = 5000, 5.0, 8, 1500
 
 def most_symmetric(
     puzzle: Puzzle,
-    rotations: Callable[[], Rotations],
+    metric: Metric,
     system: Callable[[np.ndarray], System],
     few: bool,
 ) -> np.ndarray | None:
@@ -57,7 +38,7 @@ def most_symmetric(
     ----------
     puzzle
         Its atoms are not looked at.
-    rotations
+    metric
         Of its lattice.
     system
         Of a choice of places.
@@ -77,7 +58,7 @@ def most_symmetric(
         least = fewest(puzzle, SECONDS) if few else None
         if few and least is None:
             return None
-        symmetries = Symmetries(puzzle, rotations())
+        symmetries = Symmetries(puzzle, metric)
         questions = Questions(puzzle, symmetries, least, CONFLICTS, np.random.default_rng(0))
     except OutOfBudget:
         return None
@@ -140,13 +121,7 @@ class SymmetricReader:
             Of the drawn cell.
         """
         unknown = Enumeration(found.points, found.candidates, found.species, found.reach, found.tie)
-        known: list[Rotations] = []
-
-        def rotations() -> Rotations:
-            if not known:
-                known.append(rotations_of(lattice, angle=self.labeller.angle_tolerance))
-            return known[0]
-
+        metric = Metric(lattice, self.labeller.angle_tolerance)
         cells = {}
         for k in subsets.tolist():
             puzzle = puzzle_of(self.geometry, unknown, k, CENSUS_ZERO, lattice)
@@ -156,7 +131,7 @@ class SymmetricReader:
                 label, _ = self.labeller.label(lattice, *cell)
                 return System(int(self.labeller.codes(label)[0]))
 
-            chosen = most_symmetric(puzzle, rotations, system, self.few)
+            chosen = most_symmetric(puzzle, metric, system, self.few)
             if chosen is not None:
                 cells[k] = puzzle.numbers[chosen], puzzle.positions[chosen]
         return cells

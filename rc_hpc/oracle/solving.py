@@ -81,23 +81,24 @@ class Questions:
         self._top = puzzle.size
         self._differences: dict[tuple[int, int], int] = {}
         self._asked: dict[tuple[str, int, int], int | None] = {}
-        for row in puzzle.points:
-            self._add(np.flatnonzero(row) + 1)
+        self._moves: list[int] | None = None
+        add = self.solver.add_clause
+        for places in puzzle.on:
+            add(places)
         for a, b in (puzzle.clashes + 1).tolist():
-            self._add([-a, -b])
+            add([-a, -b])
         #: Condition: within the cell, and separated.
         self.physical = self._new()
         for a, b in (puzzle.crowded + 1).tolist():
-            self._add([-self.physical, -a, -b])
+            add([-self.physical, -a, -b])
         for place in np.flatnonzero(puzzle.outside).tolist():
-            self._add([-self.physical, -place - 1])
+            add([-self.physical, -place - 1])
         for kind, n in (counts or {}).items():
             own = np.flatnonzero(puzzle.numbers == kind) + 1
             self.solver.add_atmost(own.tolist(), n)
             self.solver.add_atmost((-own).tolist(), len(own) - n)
             for places, most in implied_bounds(puzzle, kind, n):
                 self.solver.add_atmost((places + 1).tolist(), most)
-        self.site = [self._any_of(own + 1) for own in symmetries.members]
 
     def close(self) -> None:
         """Free the solver."""
@@ -158,8 +159,10 @@ class Questions:
             condition = self._new()
             operations = self.symmetries.operations(order, sure=True)
             broken = {axis: self._new() for axis in np.unique(operations.axis).tolist()}
-            for image, axis in zip(operations.image, operations.axis.tolist(), strict=True):
-                self._add([-broken[axis], *self._moved(image)])
+            for image, axis in zip(
+                operations.image.tolist(), operations.axis.tolist(), strict=True
+            ):
+                self.solver.add_clause([-broken[axis], *self._moved(image)])
             names = list(broken.values())
             if axes == 1:
                 for one in names:
@@ -178,11 +181,16 @@ class Questions:
         """
         key = ("has", order, axes)
         if key not in self._asked:
-            operations = self.symmetries.operations(order, sure=False)
             self._asked[key] = None
-            if len(np.unique(operations.axis)) >= axes:
+            if self.symmetries.axes(order) >= axes:
+                operations = self.symmetries.operations(order, sure=False)
                 self._asked[key] = self._has(operations, axes)
         return self._asked[key]
+
+    @cached_property
+    def site(self) -> list[int]:
+        """Variable of each site: one of its places is chosen."""
+        return [self._any_of(own + 1) for own in self.symmetries.members]
 
     @cached_property
     def body(self) -> np.ndarray:
@@ -196,14 +204,8 @@ class Questions:
     def _has(self, operations: Operations, axes: int) -> int:
         condition = self._new()
         by_axis: dict[int, list[int]] = {}
-        for image, alive, axis in zip(*operations, strict=True):
-            there = self._new()
-            by_axis.setdefault(int(axis), []).append(there)
-            for s, t in enumerate(image.tolist()):
-                if not alive[s]:
-                    self._add([-there, -self.site[s]])
-                elif t != s:
-                    self._add([-there, -self.site[s], self.site[t]])
+        for there, axis in zip(self._each(operations), operations.axis.tolist(), strict=True):
+            by_axis.setdefault(axis, []).append(there)
         about = []
         for names in by_axis.values():
             about.append(self._new())
@@ -213,20 +215,46 @@ class Questions:
             self._add([-condition, *others])
         return condition
 
+    def moved_by(self, translations: list[np.ndarray]) -> int:
+        """Condition: one operation of order 1 of each of these sets of them."""
+        condition = self._new()
+        if self._moves is None:
+            self._moves = self._each(self.symmetries.operations(1, sure=False))
+        for numbers in translations:
+            self._add([-condition, *(self._moves[n] for n in numbers.tolist())])
+        return condition
+
+    def _each(self, operations: Operations) -> list[int]:
+        """Variables that hold only where a choice of sites has the operation."""
+        names, site, add = [], self.site, self.solver.add_clause
+        rows = zip(operations.image.tolist(), operations.alive.tolist(), strict=True)
+        for n, (image, alive) in enumerate(rows):
+            there = self._new()
+            names.append(there)
+            for s, t in enumerate(image):
+                if not alive[s]:
+                    add([-there, -site[s]])
+                elif t != s:
+                    others = [site[u] for u in operations.more.get((n, s), ())]
+                    if s not in operations.more.get((n, s), ()):
+                        add([-there, -site[s], site[t], *others])
+        return names
+
     # ------------------------------------------------------------------ clauses
 
-    def _moved(self, image: np.ndarray) -> list[int]:
+    def _moved(self, image: list[int]) -> list[int]:
         """Literals of which one holds where a choice of sites lacks an operation."""
-        literals = []
-        for s, t in enumerate(image.tolist()):
+        literals, site, known = [], self.site, self._differences
+        for s, t in enumerate(image):
             if t < 0:
-                literals.append(self.site[s])
+                literals.append(site[s])
             elif t != s:
-                if (s, t) not in self._differences:
-                    differs = self._differences[s, t] = self._new()
-                    self._add([-differs, self.site[s]])
-                    self._add([-differs, -self.site[t]])
-                literals.append(self._differences[s, t])
+                differs = known.get((s, t))
+                if differs is None:
+                    differs = known[s, t] = self._new()
+                    self.solver.add_clause([-differs, site[s]])
+                    self.solver.add_clause([-differs, -site[t]])
+                literals.append(differs)
         return literals
 
     def _any_of(self, places: np.ndarray) -> int:
@@ -280,27 +308,43 @@ def _bounded(rows: np.ndarray, places: np.ndarray, n: int) -> Iterator[tuple[np.
             yield places[row], most
 
 
-def fewest(puzzle: Puzzle, seconds: float) -> dict[int, int] | None:
+def fewest(
+    puzzle: Puzzle, seconds: float, known: np.ndarray | None = None
+) -> dict[int, int] | None:
     """Fewest places of each species that explain its image points; None where there are none.
 
-    Two views: the sum of max(p, q) over the levels, which clashes may forbid. Else by HiGHS.
+    No fewer than a view's points; two views: than the sum of max(p, q) over the levels. Where
+    the solver does not find as few at once, as clashes may forbid, HiGHS does.
 
     Parameters
     ----------
     seconds
         Time of one call of HiGHS.
+    known
+        An explanation, which may be one of them.
 
     Raises
     ------
     OutOfBudget
         Not proved within the time.
     """
+    least = dict.fromkeys(puzzle.counts, 0)
     if puzzle.levels is not None:
-        least = dict.fromkeys(puzzle.counts, 0)
         for level in puzzle.levels:
             least[level.number] += max(level.places.shape)
-        if not len(puzzle.clashes) or _attained(puzzle, least):
-            return least
+    else:
+        # A view has no fewer places than points, where a place is on one of them.
+        single = (puzzle.points[puzzle.view == v] for v in np.unique(puzzle.view))
+        for rows in (rows for rows in single if (rows.sum(axis=0) <= 1).all()):
+            for kind in least:
+                seen = rows[:, puzzle.numbers == kind].any(axis=1)
+                least[kind] = max(least[kind], int(np.count_nonzero(seen)))
+    if known is not None and all(
+        np.count_nonzero(known & (puzzle.numbers == kind)) == n for kind, n in least.items()
+    ):
+        return least
+    if _attained(puzzle, least):
+        return least
     proved = {}
     for kind in puzzle.counts:
         number = _fewest_of(puzzle, kind, seconds)
@@ -314,8 +358,8 @@ def _attained(puzzle: Puzzle, counts: dict[int, int]) -> bool:
     """Whether the solver finds, at once, an explanation with these counts."""
     solver = _solver_class()(name=SOLVER)
     try:
-        for row in puzzle.points:
-            solver.add_clause((np.flatnonzero(row) + 1).tolist())
+        for places in puzzle.on:
+            solver.add_clause(places)
         for a, b in (puzzle.clashes + 1).tolist():
             solver.add_clause([-a, -b])
         for kind, n in counts.items():

@@ -5,53 +5,38 @@ Operations act on fractional row vectors: ``frac @ rotation + shift``.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from functools import cache, cached_property
-from itertools import product
-from math import gcd
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
 
-from rc_hpc.core.constants import ANGLE_TOLERANCE, TAU
+from rc_hpc.core.vocabulary import System
+from rc_hpc.kernels.sites import SiteOperations, held, site_operations, within
 from rc_hpc.oracle.explanations import EQUAL, Puzzle
+from rc_hpc.oracle.rotations import LOOSE, Metric, TooMany, snapped
 
-#: Sites that no symmetry at `TAU` can tell from each other, Å: each of two may be off by tau.
-LOOSE = 3 * TAU
-#: Angles of lattices that are surely equal, degrees.
-EQUAL_ANGLE = 1e-2
-#: Products of operations and sites that are looked at at most.
-MANY_IMAGES = 6_000_000
-#: Finer lattices that are looked at at most.
-MANY_LATTICES = 64
-#: Order of a rotation by its trace.
-_ORDER = {3: 1, -1: 2, 0: 3, 1: 4, 2: 6}
-
-
-class TooMany(Exception):
-    """There are more operations than are looked at."""
-
-
-@dataclass(frozen=True)
-class Rotations:
-    """Rotation parts that map a lattice onto itself, each with a sure and a possible reading.
-
-    Attributes
-    ----------
-    matrices : (N, 3, 3)
-        In the basis of the lattice that they were asked for.
-    order : (N,) int
-        Of the proper rotation: 1, 2, 3, 4 or 6.
-    axis : (N,) int
-        Number of its axis; equal for parallel ones.
-    sure : (N,) bool
-        Whether the lattice has it exactly, not within the tolerances only.
-    """
-
-    matrices: np.ndarray
-    order: np.ndarray
-    axis: np.ndarray
-    sure: np.ndarray
+#: Operations that are tried, and products of operations and sites that are kept, at most.
+MANY_TRIALS, MANY_IMAGES = 4_000_000, 6_000_000
+#: Order of the rotation that makes a system, and about how many axes; first come first.
+MADE_BY = (
+    (System.cubic, 3, 2),
+    (System.hexagonal, 6, 1),
+    (System.trigonal, 3, 1),
+    (System.tetragonal, 4, 1),
+    (System.orthorhombic, 2, 2),
+    (System.monoclinic, 2, 1),
+)
+#: Operations of the holohedry of each system.
+HOLOHEDRY = {
+    System.none: 0,
+    System.triclinic: 2,
+    System.monoclinic: 4,
+    System.orthorhombic: 8,
+    System.trigonal: 12,
+    System.tetragonal: 16,
+    System.hexagonal: 24,
+    System.cubic: 48,
+}
 
 
 class Operations(NamedTuple):
@@ -59,92 +44,19 @@ class Operations(NamedTuple):
 
     Attributes
     ----------
-    image : (N, S) int64
+    image : (N, S)
         Site that each site is mapped to, -1 where none is.
     alive : (N, S) bool
         Sites that are mapped to sites for ever; an explanation that has the operation is of these.
     axis : (N,) int
+    more : dict of (int, int) to list of int
+        Further sites that a site may be mapped to, by operation and site.
     """
 
     image: np.ndarray
     alive: np.ndarray
     axis: np.ndarray
-
-
-def rotations_of(
-    lattice: np.ndarray, basis: np.ndarray | None = None, angle: float = ANGLE_TOLERANCE
-) -> Rotations:
-    """Rotation parts of a lattice within the tolerances of a label.
-
-    As spglib looks for them: matrices of -1, 0 and 1 over a reduced basis that keep lengths and
-    angles.
-
-    Parameters
-    ----------
-    lattice : (3, 3)
-        Vectors as rows, Å.
-    basis : (3, 3), optional
-        Lattice in whose coordinates the matrices are wanted; by default the lattice itself.
-    angle
-        Degrees.
-    """
-    from ase.geometry.minkowski_reduction import minkowski_reduce
-
-    basis = lattice if basis is None else basis
-    reduced = np.asarray(minkowski_reduce(lattice)[0])
-    whole, order, axis = _whole_matrices()
-    vectors = whole @ reduced
-    metric, wanted = vectors @ vectors.transpose(0, 2, 1), reduced @ reduced.T
-    lengths, own = np.sqrt(np.diagonal(metric, axis1=1, axis2=2)), np.sqrt(np.diagonal(wanted))
-    off_length = abs(lengths - own).max(axis=1)
-    near = np.flatnonzero(off_length < LOOSE)
-    off_angle = abs(_angles(metric[near], lengths[near]) - _angles(wanted, own)).max(axis=1)
-    near, off_angle = near[off_angle <= angle], off_angle[off_angle <= angle]
-    to_basis = reduced @ np.linalg.inv(basis)
-    return Rotations(
-        np.linalg.inv(to_basis) @ whole[near] @ to_basis,
-        order[near],
-        np.unique(axis[near], return_inverse=True)[1],
-        (off_angle < EQUAL_ANGLE) & (off_length[near] < EQUAL),
-    )
-
-
-def _angles(metric: np.ndarray, lengths: np.ndarray) -> np.ndarray:
-    """Angles between the vectors of metrics (..., 3, 3), degrees, (..., 3)."""
-    i, j = np.array([0, 0, 1]), np.array([1, 2, 2])
-    cosine = metric[..., i, j] / (lengths[..., i] * lengths[..., j])
-    return np.asarray(np.degrees(np.arccos(np.clip(cosine, -1, 1))))
-
-
-@cache
-def _whole_matrices() -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Matrices of -1, 0 and 1 that can be rotation parts, their orders, and numbers of their axes.
-
-    Axes that are parallel in one lattice are so in all: they are whole vectors.
-    """
-    rows = np.array(list(product((-1, 0, 1), repeat=9))).reshape(-1, 3, 3)
-    sign = np.rint(np.linalg.det(rows)).astype(int)
-    rows, sign = rows[abs(sign) == 1], sign[abs(sign) == 1]
-    found, orders, axes = [], [], []
-    for whole, one in zip(rows, sign.tolist(), strict=True):
-        order = _ORDER.get(int(one * np.trace(whole)))
-        if order is None:
-            continue
-        powers = [np.linalg.matrix_power(one * whole, n) for n in range(order + 1)]
-        if (powers[-1] == powers[0]).all():
-            found.append(whole)
-            orders.append(order)
-            axes.append(_direction(np.sum(powers[:-1], axis=0)))
-    numbers = {axis: number for number, axis in enumerate(sorted(set(axes)))}
-    return np.array(found), np.array(orders), np.array([numbers[axis] for axis in axes])
-
-
-def _direction(invariant: np.ndarray) -> tuple[int, ...]:
-    """Axis of a rotation, from the sum of its powers, whose rows lie along it."""
-    row = invariant[np.abs(invariant).sum(axis=1).argmax()].astype(int).tolist()
-    row = [x // gcd(*row) for x in row]
-    sign = next((x for x in row if x), 1)
-    return tuple(x if sign > 0 else -x for x in row)
+    more: dict[tuple[int, int], list[int]]
 
 
 class Symmetries:
@@ -153,38 +65,26 @@ class Symmetries:
     Parameters
     ----------
     puzzle
-    rotations
+    metric
         Of the puzzle's lattice.
     """
 
-    def __init__(self, puzzle: Puzzle, rotations: Rotations):
-        self.puzzle, self.rotations = puzzle, rotations
-        site, self.first = np.unique(puzzle.sites, return_index=True)
-        self.members = [np.flatnonzero(puzzle.sites == s) for s in site]
-        self.frac = np.mod(puzzle.frac[self.first], 1.0)
-        self.numbers = puzzle.numbers[self.first]
+    def __init__(self, puzzle: Puzzle, metric: Metric):
+        self.puzzle, self.metric = puzzle, metric
+        _, first, self.site_of = np.unique(puzzle.sites, return_index=True, return_inverse=True)
+        self.members = [np.flatnonzero(self.site_of == s) for s in range(len(first))]
+        self.frac = np.mod(puzzle.frac[first], 1.0)
+        self.numbers = puzzle.numbers[first]
         # A point is explained by a site where it is by any of its places.
-        self.covers = np.stack([puzzle.points[:, own].any(axis=1) for own in self.members], axis=1)
+        self.covers = np.zeros((len(puzzle.points), len(first)), bool)
+        for place, site in enumerate(self.site_of.tolist()):
+            self.covers[:, site] |= puzzle.points[:, place]
+        sizes = self.covers.sum(axis=1)
+        rows = np.argsort(sizes, kind="stable")
+        bounds = np.concatenate(([0], np.cumsum(sizes[rows])))
+        self._points = bounds, np.nonzero(self.covers[rows])[1]
+        self._found: dict[int, tuple[SiteOperations, np.ndarray, np.ndarray]] = {}
         self._known: dict[tuple[int, bool], Operations] = {}
-
-    @cached_property
-    def dense(self) -> bool:
-        """Whether some sites are so near that a symmetry within the tolerances may mix them up."""
-        puzzle = self.puzzle
-        pairs, away, _ = puzzle._pairs
-        near = pairs[away < 2 * LOOSE]
-        site, number = puzzle.sites, puzzle.numbers
-        same = number[near[:, 0]] == number[near[:, 1]]
-        return bool((same & (site[near[:, 0]] != site[near[:, 1]])).any())
-
-    @cached_property
-    def _tree(self):
-        from scipy.spatial import cKDTree
-
-        lengths = np.linalg.norm(self.puzzle.lattice, axis=1)
-        at = np.column_stack((self.frac * lengths, 100.0 * self.numbers))
-        at[:, :3] = np.where(at[:, :3] >= lengths, 0.0, at[:, :3])
-        return cKDTree(at, boxsize=[*lengths, 0.0]), lengths
 
     @cached_property
     def _anchor(self) -> tuple[np.ndarray, np.ndarray]:
@@ -199,6 +99,32 @@ class Symmetries:
                 best = (len(fewest) * len(own), fewest, own)
         assert best is not None
         return best[1], best[2]
+
+    def _of_order(self, order: int) -> tuple[SiteOperations, np.ndarray, np.ndarray]:
+        """Operations of one order, as loosely as any label: they, their axes, sure rotations."""
+        if order not in self._found:
+            rotations = self.metric.rotations
+            chosen = np.flatnonzero((rotations.order == order) & rotations.one_way)
+            start, target = self._anchor
+            if len(chosen) * len(start) * len(target) > MANY_TRIALS:
+                raise TooMany
+            found = SiteOperations(
+                *site_operations(
+                    self.frac,
+                    self.numbers,
+                    self.puzzle.lattice,
+                    rotations.matrices[chosen],
+                    (start, target),
+                    self._points,
+                    LOOSE,
+                )
+            )
+            if order == 1:  # not the identity
+                own = (found.image == np.arange(found.image.shape[1])).all(axis=1)
+                found = _some(found, ~own)
+            of_matrix = chosen[found.matrix]
+            self._found[order] = found, rotations.axis[of_matrix], rotations.sure[of_matrix]
+        return self._found[order]
 
     def operations(self, order: int, sure: bool) -> Operations:
         """Operations with a rotation of this order.
@@ -217,133 +143,92 @@ class Symmetries:
         """
         key = (order, sure)
         if key not in self._known:
-            self._known[key] = self._operations(order, sure)
+            found, axis, sure_rotation = self._of_order(order)
+            if found.image.size > MANY_IMAGES:
+                raise TooMany
+            if not sure:
+                more: dict[tuple[int, int], list[int]] = {}
+                for n, site, image in found.more.tolist():
+                    more.setdefault((n, site), []).append(image)
+                self._known[key] = Operations(found.image, found.alive, axis, more)
+            else:
+                kept, alive = within(found, EQUAL, *self._points)
+                kept = kept & sure_rotation
+                image = np.where(found.off <= EQUAL, found.image, -1)[kept]
+                self._known[key] = Operations(image, alive[kept], axis[kept], {})
         return self._known[key]
 
-    def _operations(self, order: int, sure: bool) -> Operations:
-        rotations = self.rotations
-        chosen = []
-        kept: list[np.ndarray] = []
-        for n in np.flatnonzero((rotations.order == order) & (rotations.sure | (not sure))):
-            matrix = rotations.matrices[n]
-            proper = np.linalg.det(matrix) > 0
-            inverse = np.linalg.inv(matrix)
-            if (order in (1, 3) and not proper) or any(np.allclose(inverse, m) for m in kept):
-                continue
-            kept.append(matrix)
-            chosen.append(n)
-        start, target = self._anchor
-        work = len(chosen) * len(start) * len(target) * len(self.frac)
-        if work > MANY_IMAGES:
-            raise TooMany
-        images, axes = [], []
-        for n, matrix in zip(chosen, kept, strict=True):
-            shifts = self.frac[target][None] - (self.frac[start] @ matrix)[:, None]
-            shifts = _distinct(np.mod(shifts.reshape(-1, 3), 1.0))
-            images.append(self._mapped(matrix, shifts, EQUAL if sure else LOOSE))
-            axes += [int(rotations.axis[n])] * len(shifts)
-        if not images:
-            none = np.empty((0, len(self.frac)), np.int64)
-            return Operations(none, none.astype(bool), np.empty(0, np.int64))
-        image, axis = np.concatenate(images), np.array(axes)
-        if order == 1:  # not the identity
-            moved = (image != np.arange(image.shape[1])).any(axis=1)
-            image, axis = image[moved], axis[moved]
-        alive = image >= 0
-        while True:
-            still = alive & np.take_along_axis(alive, np.maximum(image, 0), axis=1)
-            if (still == alive).all():
-                break
-            alive = still
-        possible = (alive.astype(np.int32) @ self.covers.T.astype(np.int32) > 0).all(axis=1)
-        return Operations(image[possible], alive[possible], axis[possible])
+    def axes(self, order: int) -> int:
+        """About how many axes a label may find rotations of this order, in any explanation."""
+        return len(np.unique(self._of_order(order)[1]))
 
-    def _mapped(self, matrix: np.ndarray, shifts: np.ndarray, within: float) -> np.ndarray:
-        """Site of the image of every site under one rotation and many shifts, (N, S)."""
-        tree, lengths = self._tree
-        moved = np.mod(self.frac @ matrix + shifts[:, None], 1.0)
-        at = np.empty((*moved.shape[:2], 4))
-        at[..., :3] = np.where(moved >= 1.0, 0.0, moved) * lengths
-        at[..., :3] = np.where(at[..., :3] >= lengths, 0.0, at[..., :3])
-        at[..., 3] = 100.0 * self.numbers
-        # Along skewed vectors coordinates differ by more than the distance.
-        away, found = tree.query(at, distance_upper_bound=5 * within)
-        found = np.where(np.isfinite(away), found, 0)
-        between = moved - self.frac[found]
-        between -= np.rint(between)
-        distance = np.linalg.norm(between @ self.puzzle.lattice, axis=-1)
-        return np.where(np.isfinite(away) & (distance <= within), found, -1)
+    def system(self, chosen: np.ndarray) -> System | None:
+        """System of a choice of places, where any label that finds symmetries at `TAU` gives it.
+
+        None where an operation is there loosely only, or in a finer lattice.
+        """
+        image, off, traits, more = self._all
+        if more:
+            return None
+        there = np.zeros(len(self.frac), bool)
+        there[self.site_of[chosen]] = True
+        axes, translations = held(image, off, traits, there, EQUAL)
+        if axes[1] < 0:
+            return None
+        if len(translations):
+            site = int(there.argmax())
+            moves = self.frac[image[translations, site]] - self.frac[site]
+            if self.metric.foreign(moves):
+                return None
+        numbers = [axis.bit_count() for axis in axes.tolist()]
+        for system, order, n in MADE_BY:
+            if numbers[order] >= n:
+                return system
+        return System.triclinic
 
     @cached_property
-    def finer(self) -> bool:
-        """Whether a finer lattice of some explanation may have rotations that this one lacks.
+    def _all(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, bool]:
+        """Of the operations of all orders images, how far off, traits; whether there are more."""
+        orders = (1, 2, 3, 4, 6)
+        found = [self._of_order(order) for order in orders]
+        traits = [
+            np.column_stack((np.full(len(axis), order), axis, sure))
+            for order, (_, axis, sure) in zip(orders, found, strict=True)
+        ]
+        image = np.concatenate([operations.image for operations, _, _ in found])
+        off = np.concatenate([operations.off for operations, _, _ in found])
+        more = any(len(operations.more) for operations, _, _ in found)
+        return image, off, np.concatenate(traits).astype(np.int64), more
+
+    @cached_property
+    def finer(self) -> list[list[np.ndarray]]:
+        """Finer lattices that some explanation may have, with rotations that this one lacks.
+
+        Of each the translations that make it, as numbers of the operations of order 1 of which
+        an explanation of that lattice has one.
 
         Raises
         ------
         TooMany
         """
-        moves = self.operations(1, sure=False)
-        if not len(moves.image):
-            return False
+        moves, _, _ = self._of_order(1)
         anchor = self._anchor[0]
-        translations = []
-        for image in moves.image:
+        by_move: dict[tuple[float, ...], list[int]] = {}
+        for n, image in enumerate(moves.image):
             site = next(s for s in anchor if image[s] >= 0)
-            between = self.frac[image[site]] - self.frac[site]
-            translations.append(between - np.floor(between + 1e-6))
-        lattices, seen = [np.zeros((0, 3))], {frozenset[tuple[int, ...]]()}
-        for group in lattices:
-            for move in translations:
-                larger = _closed(group, move)
-                if larger is None:
-                    continue
-                key = frozenset(map(tuple, np.rint(larger * 1000).astype(int) % 1000))
-                if key in seen:
-                    continue
-                seen.add(key)
-                lattices.append(larger)
-                if len(lattices) > MANY_LATTICES:
-                    raise TooMany
-                found = rotations_of(_basis(larger) @ self.puzzle.lattice, self.puzzle.lattice)
-                foreign = abs(found.matrices - np.rint(found.matrices)).max(axis=(1, 2)) > 1e-3
-                if foreign.any():
-                    return True
-        return False
+            move = snapped(self.frac[image[site]] - self.frac[site])
+            if move is not None and any(move):
+                by_move.setdefault(move, []).append(n)
+        return [
+            [np.array(by_move[move]) for move in made] for made in self.metric.finer(tuple(by_move))
+        ]
 
 
-def _distinct(shifts: np.ndarray) -> np.ndarray:
-    """Shifts without those that are equal to 1e-5."""
-    keys = np.mod(np.rint(shifts * 1e5), 1e5)
-    return np.asarray(shifts[np.unique(keys, axis=0, return_index=True)[1]])
-
-
-def _closed(group: np.ndarray, move: np.ndarray) -> np.ndarray | None:
-    """Generators with one more, or None where its multiples never close (24 at most)."""
-    order = next((n for n in range(2, 25) if abs(n * move - np.rint(n * move)).max() < 1e-2), 0)
-    if not order:
-        return None
-    move = np.rint(order * move) / order
-    elements = {tuple(np.rint(e * 720720).astype(int) % 720720) for e in group} | {(0, 0, 0)}
-    step = np.rint(move * 720720).astype(int)
-    grown = {tuple((np.array(e) + n * step) % 720720) for e in elements for n in range(order)} - {
-        (0, 0, 0)
-    }
-    return np.array(sorted(grown)).reshape(-1, 3) / 720720
-
-
-def _basis(group: np.ndarray) -> np.ndarray:
-    """Basis, as rows of fractional vectors, of a lattice with these translations beside 1."""
-    rows = np.rint(np.concatenate((np.eye(3), group)) * 720720).astype(object)
-    basis = []
-    for axis in range(3):  # Euclid down each column
-        while True:
-            live = [r for r in range(len(rows)) if rows[r][axis] != 0]
-            if len(live) == 1:
-                break
-            least = min(live, key=lambda r: abs(rows[r][axis]))
-            for r in live:
-                if r != least:
-                    rows[r] = rows[r] - (rows[r][axis] // rows[least][axis]) * rows[least]
-        basis.append(rows[live[0]].astype(float) / 720720)
-        rows = np.delete(rows, live[0], axis=0)
-    return np.array(basis)
+def _some(found: SiteOperations, chosen: np.ndarray) -> SiteOperations:
+    """Some of the operations."""
+    matrix, image, off, alive, more = found
+    if len(more):
+        number = np.cumsum(chosen) - 1
+        more = more[chosen[more[:, 0]]]
+        more = np.column_stack((number[more[:, 0]], more[:, 1:]))
+    return SiteOperations(matrix[chosen], image[chosen], off[chosen], alive[chosen], more)

@@ -5,7 +5,7 @@ Of each policy the status is *unique* (one explanation), *determined* (several, 
 explanation, or under `physical` not the truth itself).
 
 A crystal is not of system S if it lacks the rotations that make S, or has those of a system that
-comes before S (`rc_hpc.oracle.parsimony.MADE_BY`). Both are questions to a solver over a finite
+comes before S (`rc_hpc.oracle.symmetries.MADE_BY`). Both are questions to a solver over a finite
 list of operations. Where no explanation lacks an operation that a label surely finds, and none has
 one that it may find, all have the label's system: that is the proof of *determined*. An answer is
 a witness once the label says so.
@@ -15,20 +15,21 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from functools import cached_property
 
 import numpy as np
 
 from rc_hpc.core.vocabulary import Known, System, Undecided, Uniqueness
+from rc_hpc.kernels.covers import thinned
 from rc_hpc.oracle.explanations import Puzzle
 from rc_hpc.oracle.levels import Draws, permuted
-from rc_hpc.oracle.parsimony import HOLOHEDRY, MADE_BY
+from rc_hpc.oracle.rotations import Metric
 from rc_hpc.oracle.solving import OutOfBudget, Questions, fewest
-from rc_hpc.oracle.symmetries import Rotations, Symmetries, TooMany
+from rc_hpc.oracle.symmetries import HOLOHEDRY, MADE_BY, Symmetries, TooMany
 
-#: Draws and permutations of two views before a solver is asked.
-DRAWS = 3
-#: Exchanges that are tried where no solver comes to an end.
-CHANCES = 24
+#: Explanations of one policy that are tried by chance before a solver is asked, and where none
+#: comes to an end.
+DRAWS, CHANCES = 4, 48
 #: Draws of a random explanation before the floor's refusals are given up.
 MANY_DRAWS = 8
 
@@ -91,10 +92,10 @@ class Cell:
     Parameters
     ----------
     puzzle
-    rotations
+    metric
         Of the drawn lattice.
     label
-        System of a choice of places.
+        System of a choice of places, by spglib.
     own
         System of the truth's places.
     budget, rng
@@ -103,7 +104,7 @@ class Cell:
     def __init__(
         self,
         puzzle: Puzzle,
-        rotations: Callable[[], Rotations],
+        metric: Metric,
         label: Callable[[np.ndarray], System],
         own: System,
         budget: Budget,
@@ -111,22 +112,41 @@ class Cell:
     ):
         self.puzzle, self.label, self.own = puzzle, label, own
         self.budget, self.rng = budget, rng
-        self.rotations = rotations
+        self.metric = metric
         self.known: dict[bytes, System] = {puzzle.key(puzzle.truth): own}
         self.decisions = {policy: Decision(reference=own) for policy in Known}
         self.levels = puzzle.levels
         self.least: dict[int, int] | None = None
-        self._symmetries: Symmetries | None = None
+        self._trusted: bool | None = None
         self._asked: dict[tuple[tuple[int, int], ...] | None, Questions] = {}
+
+    @cached_property
+    def symmetries(self) -> Symmetries:
+        """Operations that explanations can have."""
+        return Symmetries(self.puzzle, self.metric)
 
     # ------------------------------------------------------------------ explanations met
 
     def system_of(self, chosen: np.ndarray) -> System:
-        """System of a choice of places, labelled once."""
+        """System of a choice of places, found once.
+
+        By the operations that it has where any label must find these, and the truth's give the
+        truth's label; else by the label.
+        """
         key = self.puzzle.key(chosen)
         if key not in self.known:
-            self.known[key] = self.label(chosen)
+            found = self._by_operations(chosen)
+            self.known[key] = self.label(chosen) if found is None else found
         return self.known[key]
+
+    def _by_operations(self, chosen: np.ndarray) -> System | None:
+        try:
+            if self._trusted is None:
+                self._trusted = self.symmetries.system(self.puzzle.truth) in (None, self.own)
+            return self.symmetries.system(chosen) if self._trusted else None
+        except TooMany:
+            self._trusted = False
+            return None
 
     def admits(self, policy: Known, chosen: np.ndarray) -> bool:
         """Whether an explanation is one under a policy."""
@@ -163,8 +183,9 @@ class Cell:
         puzzle = self.puzzle
         if Known.fewest in policies:
             self._find_fewest()
-        for chosen in self._first():
-            self.consider(chosen, policies)
+        self.consider(puzzle.truth, policies)
+        if not puzzle.any_pair(puzzle.clashes, puzzle.every):
+            self.consider(puzzle.every, policies)
         for policy in sorted(policies, reverse=True):
             decision = self.decisions[policy]
             if decision.status != Uniqueness.not_done:
@@ -174,23 +195,22 @@ class Cell:
             if policy == Known.physical and not puzzle.is_physical(puzzle.truth):
                 decision.status = Uniqueness.inadmissible
                 continue
+            self._by_chance(policy, policies, DRAWS)
             try:
                 self._decide(policy, decision, policies)
             except OutOfBudget:
-                self._leave(decision, Undecided.conflicts, policies)
+                self._answers_by_chance(policy, policies)
+                self._leave(decision, Undecided.conflicts)
             except TooMany:
-                self._leave(decision, Undecided.operations, policies)
+                self._answers_by_chance(policy, policies)
+                self._leave(decision, Undecided.operations)
         if self.decisions[Known.fewest].status == Uniqueness.not_done:
             self.decisions[Known.fewest] = self.decisions[Known.counts]
         return {policy: self.decisions[policy] for policy in policies}
 
-    def _leave(self, decision: Decision, reason: Undecided, policies: tuple[Known, ...]) -> None:
-        """What exchanges of two views find by chance, where no solver comes to an end."""
+    def _leave(self, decision: Decision, reason: Undecided) -> None:
+        """No answer, but for what chance may still find."""
         if decision.status == Uniqueness.not_done:
-            for _ in range(CHANCES):
-                if self.levels is None or decision.systems.bit_count() > 1:
-                    break
-                self.consider(permuted(self.levels, self.puzzle.truth, self.rng), policies)
             different = decision.systems.bit_count() > 1
             decision.status = Uniqueness.undetermined if different else Uniqueness.unknown
             decision.reason = Undecided.none if different else reason
@@ -198,31 +218,66 @@ class Cell:
     def _find_fewest(self) -> None:
         decision = self.decisions[Known.fewest]
         try:
-            self.least = fewest(self.puzzle, self.budget.seconds)
+            self.least = fewest(self.puzzle, self.budget.seconds, self.puzzle.truth)
         except OutOfBudget:
-            self._leave(decision, Undecided.seconds, ())
+            self._leave(decision, Undecided.seconds)
             return
         if self.least is None:
             decision.status = Uniqueness.inadmissible
 
-    def _first(self) -> Iterator[np.ndarray]:
-        """Explanations that cost nothing: the truth, all places, exchanges of two views."""
-        yield self.puzzle.truth
-        if not self.puzzle.any_pair(self.puzzle.clashes, self.puzzle.every):
-            yield self.puzzle.every
-        if self.levels is not None and (self.puzzle.atom < 0).any():
+    def _by_chance(self, policy: Known, policies: tuple[Known, ...], times: int) -> None:
+        """Try explanations at random until two have different systems: cheap, no proof."""
+        decision = self.decisions[policy]
+        for turn in range(times):
+            if decision.systems.bit_count() > 1:
+                return
+            if turn % 2 and self.levels is not None and (self.puzzle.atom < 0).any():
+                self.consider(permuted(self.levels, self.puzzle.truth, self.rng), policies)
+            else:
+                self.consider(self._thinned(policy), policies)
+
+    def _thinned(self, policy: Known) -> np.ndarray:
+        """Places at random, left out of all as long as they explain; of clashing ones first."""
+        puzzle, kinds = self.puzzle, self._kinds
+        counts = {Known.any: None, Known.fewest: self.least}.get(policy, puzzle.counts)
+        least = np.array([(counts or {}).get(kind, 0) for kind in puzzle.counts], np.int64)
+        late = self.rng.random(puzzle.size)
+        first = [puzzle.clashes]
+        if policy == Known.physical:
+            first.append(puzzle.crowded)
+            late[puzzle.outside] -= 1
+        for pairs in first:
+            late[pairs[np.arange(len(pairs)), self.rng.integers(2, size=len(pairs))]] -= 1
+        every = np.ones(puzzle.size, bool)
+        return np.asarray(thinned(puzzle.points, every, kinds, least, np.argsort(late)))
+
+    @cached_property
+    def _kinds(self) -> np.ndarray:
+        return np.searchsorted(np.sort(list(self.puzzle.counts)), self.puzzle.numbers)
+
+    def _answers_by_chance(self, policy: Known, policies: tuple[Known, ...]) -> None:
+        """The same with answers of the solver, which is asked for nothing but an explanation."""
+        decision = self.decisions[policy]
+        self._by_chance(policy, policies, CHANCES)
+        try:
+            questions = self._questions(policy)
             for _ in range(DRAWS):
-                yield permuted(self.levels, self.puzzle.truth, self.rng)
+                if decision.systems.bit_count() > 1:
+                    return
+                answer = questions.ask()
+                if answer is None:
+                    return
+                self.consider(answer, policies)
+        except OutOfBudget:
+            return
 
     def _questions(self, policy: Known) -> Questions:
         """Those of the policy's counts; physical ones are asked under a condition."""
         counts = {Known.any: None, Known.fewest: self.least}.get(policy, self.puzzle.counts)
         key = None if counts is None else tuple(counts.items())
         if key not in self._asked:
-            if self._symmetries is None:
-                self._symmetries = Symmetries(self.puzzle, self.rotations())
             self._asked[key] = Questions(
-                self.puzzle, self._symmetries, counts, self.budget.conflicts, self.rng
+                self.puzzle, self.symmetries, counts, self.budget.conflicts, self.rng
             )
         questions = self._asked[key]
         questions.assumed = (questions.physical,) if policy == Known.physical else ()
@@ -238,80 +293,70 @@ class Cell:
         puzzle = self.puzzle
         if puzzle.size > self.budget.places:
             raise TooMany
-        questions = self._questions(policy)
         if policy == Known.fewest and not self.admits(policy, puzzle.truth):
-            first = questions.ask()
+            first = next(iter(decision.labelled.values()), None)
+            if first is None:
+                first = self._questions(policy).ask()
             if first is None:
                 decision.status = Uniqueness.inadmissible
                 return
             decision.reference = self.consider(first, policies)
-            another = questions.other_than(first)
         else:
-            another = questions.another()
+            first = puzzle.truth
         if decision.systems.bit_count() < 2:
-            if not self._several(policy, decision, questions, another):
+            if not self._several(policy, decision, first):
                 decision.status, decision.best = Uniqueness.unique, decision.reference
                 return
-            self._search(decision, questions, policies)
+            self._search(policy, decision, policies)
         if decision.systems.bit_count() > 1:
             decision.status = Uniqueness.undetermined
-        self._best(decision, questions, policies)
+        self._best(policy, decision, policies)
 
-    def _several(
-        self, policy: Known, decision: Decision, questions: Questions, another: int
-    ) -> bool:
+    def _several(self, policy: Known, decision: Decision, first: np.ndarray) -> bool:
         """Whether there is a second explanation."""
         if decision.seen > 1:
             return True
-        # Two views and no phantom: the theorem; it holds for the tighter policy, too.
-        counted = policy in (Known.counts, Known.physical)
-        if counted and not (self.puzzle.atom < 0).any():
+        # No phantom: counts leave the truth alone.
+        if policy in (Known.counts, Known.physical) and not (self.puzzle.atom < 0).any():
             return False
-        return questions.ask(another) is not None
+        questions = self._questions(policy)
+        return questions.ask(questions.other_than(first)) is not None
 
-    def _search(
-        self, decision: Decision, questions: Questions, policies: tuple[Known, ...]
-    ) -> None:
+    def _search(self, policy: Known, decision: Decision, policies: tuple[Known, ...]) -> None:
         """Look for an explanation of another system than the reference, or prove there is none."""
-        system = decision.reference
-        for order, axes, wanted in self._against(system):
-            ask = questions.has if wanted else questions.lacks
-            condition = ask(order, axes)
+        for order, axes, wanted in self._against(decision.reference):
+            if wanted and self.symmetries.axes(order) < axes:
+                continue
+            questions = self._questions(policy)
+            condition = (questions.has if wanted else questions.lacks)(order, axes)
             if condition is None:
                 continue
-            while (answer := questions.ask(condition)) is not None:
-                found = self.consider(answer, policies)
-                if decision.systems.bit_count() > 1:
-                    return
-                if found == System.none or decision.seen >= self.budget.limit:
+            if not self._exhausted(decision, questions, condition, policies):
+                if decision.systems.bit_count() < 2:
                     decision.status, decision.reason = Uniqueness.unknown, Undecided.limit
-                    return
-                questions.not_this(condition, answer)
-        assert self._symmetries is not None
-        doubt = Undecided.none
-        if self._symmetries.dense:
-            doubt = Undecided.sites
-        elif self._symmetries.finer:
-            doubt = Undecided.translations
-        if not doubt or self._all_seen(decision, questions, policies):
-            decision.status = Uniqueness.determined
-        elif decision.systems.bit_count() < 2:
-            decision.status, decision.reason = Uniqueness.unknown, doubt
+                return
+        for translations in self.symmetries.finer:
+            questions = self._questions(policy)
+            condition = questions.moved_by(translations)
+            if not self._exhausted(decision, questions, condition, policies):
+                if decision.systems.bit_count() < 2:
+                    decision.status, decision.reason = Uniqueness.unknown, Undecided.translations
+                return
+        decision.status = Uniqueness.determined
 
-    def _all_seen(
-        self, decision: Decision, questions: Questions, policies: tuple[Known, ...]
+    def _exhausted(
+        self,
+        decision: Decision,
+        questions: Questions,
+        condition: int,
+        policies: tuple[Known, ...],
     ) -> bool:
-        """Label one explanation after the other; whether these are all, of one system."""
-        condition = questions.condition()
-        for chosen in decision.labelled.values():
-            questions.not_this(condition, chosen)
-        while decision.seen < self.budget.limit:
+        """Whether all explanations under a condition were labelled, and are of one system."""
+        for _ in range(self.budget.limit):
             answer = questions.ask(condition)
             if answer is None:
                 return True
-            if self.consider(answer, policies) == System.none:
-                return False
-            if decision.systems.bit_count() > 1:
+            if self.consider(answer, policies) == System.none or decision.systems.bit_count() > 1:
                 return False
             questions.not_this(condition, answer)
         return False
@@ -328,7 +373,7 @@ class Cell:
                 return
             yield order, axes, True
 
-    def _best(self, decision: Decision, questions: Questions, policies: tuple[Known, ...]) -> None:
+    def _best(self, policy: Known, decision: Decision, policies: tuple[Known, ...]) -> None:
         """The highest system of any explanation."""
         if decision.status == Uniqueness.determined:
             decision.best = decision.reference
@@ -343,6 +388,9 @@ class Cell:
         for system, order, axes in sorted(MADE_BY, key=lambda one: -HOLOHEDRY[one[0]]):
             if HOLOHEDRY[system] <= HOLOHEDRY[highest()]:
                 break
+            if self.symmetries.axes(order) < axes:
+                continue
+            questions = self._questions(policy)
             condition = questions.has(order, axes)
             if condition is None:
                 continue

@@ -19,9 +19,10 @@ from rc_hpc.oracle.explanations import puzzle_of
 from rc_hpc.oracle.geometry import GeometricOracle
 from rc_hpc.oracle.labels import SpaceGroupLabel
 from rc_hpc.oracle.levels import Draws, permuted
-from rc_hpc.oracle.parsimony import HOLOHEDRY, most_symmetric
+from rc_hpc.oracle.parsimony import most_symmetric
+from rc_hpc.oracle.rotations import Metric, basis_of, rotations_of
 from rc_hpc.oracle.solving import Questions, fewest
-from rc_hpc.oracle.symmetries import Symmetries, _basis, rotations_of
+from rc_hpc.oracle.symmetries import HOLOHEDRY, Symmetries
 from rc_hpc.oracle.uniqueness import Budget, Cell
 
 POLICIES = tuple(Known)
@@ -66,7 +67,7 @@ def decide(puzzle, budget=PLENTY, seed=0):
     """Decisions of one puzzle, and the cell that made them."""
     cell = Cell(
         puzzle,
-        lambda: rotations_of(puzzle.lattice),
+        Metric(puzzle.lattice),
         lambda chosen: system_of(puzzle, chosen),
         system_of(puzzle, puzzle.truth),
         budget,
@@ -375,7 +376,7 @@ def by_highs(puzzle, counts):
 def test_another_explanation_by_two_solvers(crystal, counted):
     lattice, positions, numbers = crystal
     for puzzle in puzzles(positions, numbers, lattice):
-        symmetries = Symmetries(puzzle, rotations_of(lattice))
+        symmetries = Symmetries(puzzle, Metric(lattice))
         counts = puzzle.counts if counted else None
         questions = Questions(puzzle, symmetries, counts, 10_000, np.random.default_rng(0))
         found = questions.ask(questions.another())
@@ -405,7 +406,7 @@ def test_the_most_symmetric_crystal_needs_no_truth(crystal):
         blind = replace(puzzle, atom=np.full(puzzle.size, -1), counts=dict.fromkeys(puzzle.counts))
         for few, policy in ((True, Known.fewest), (False, Known.any)):
             chosen = most_symmetric(
-                blind, lambda: rotations_of(lattice), lambda some: system_of(puzzle, some), few
+                blind, Metric(lattice), lambda some: system_of(puzzle, some), few
             )
             sets = admissible(puzzle, policy)
             if not sets:
@@ -440,7 +441,7 @@ def test_a_nearly_right_angle_may_be_one_but_is_not_surely():
 
 def test_basis_of_a_centred_lattice():
     centred = np.array([[0.5, 0.5, 0], [0.5, 0, 0.5], [0, 0.5, 0.5]])
-    basis = _basis(centred)
+    basis = basis_of(centred)
     assert abs(np.linalg.det(basis)) == pytest.approx(1 / 4)
     for vector in (*np.eye(3), *centred):
         in_basis = vector @ np.linalg.inv(basis)

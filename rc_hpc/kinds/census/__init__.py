@@ -67,9 +67,8 @@ KIND = Kind(
     code=(
         *SUBSETS,
         "kinds/census/oracle",
-        *(
-            f"oracle/{name}"
-            for name in ("explanations", "parsimony", "solving", "symmetries", "ties")
-        ),
+        *(f"kernels/{name}" for name in ("lattices", "places", "sites")),
+        *(f"oracle/{name}" for name in ("explanations", "parsimony", "rotations")),
+        *(f"oracle/{name}" for name in ("solving", "symmetries", "ties")),
     ),
 )

@@ -64,10 +64,12 @@ KIND = Kind(
     code=(
         *SUBSETS,
         "kernels/covers",
+        "kernels/lattices",
         "kernels/places",
+        "kernels/sites",
         "oracle/explanations",
         "oracle/levels",
-        "oracle/parsimony",
+        "oracle/rotations",
         "oracle/solving",
         "oracle/symmetries",
         "oracle/uniqueness",

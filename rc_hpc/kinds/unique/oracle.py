@@ -19,7 +19,7 @@ from rc_hpc.oracle.explanations import Puzzle, puzzle_of
 from rc_hpc.oracle.geometry import GeometricOracle
 from rc_hpc.oracle.labels import SpaceGroupLabel
 from rc_hpc.oracle.levels import Draws
-from rc_hpc.oracle.symmetries import Rotations, rotations_of
+from rc_hpc.oracle.rotations import Metric
 from rc_hpc.oracle.uniqueness import Budget, Cell
 from rc_hpc.symmetry.recorder import NULL_RECORDER, Recorder
 
@@ -94,13 +94,7 @@ class UniqueOracle:
             "best_system": np.full((n_policies, n_subsets), own),
         }
         places: list[dict[str, np.ndarray]] = []
-        rotations: list[Rotations] = []
-
-        def of_lattice() -> Rotations:
-            if not rotations:
-                rotations.append(rotations_of(lattice, angle=options.pack.angle_tolerance))
-            return rotations[0]
-
+        metric = Metric(lattice, options.pack.angle_tolerance)
         for k in range(n_subsets):
             if covered.n_forced[k] < 0:
                 for column in per_policy.values():
@@ -119,7 +113,7 @@ class UniqueOracle:
                 fields["trivial"][k] = True
                 continue
             rng = np.random.default_rng((options.draw_seed, zlib.crc32(cell.id.encode()), k))
-            one = Cell(puzzle, of_lattice, self._labels(puzzle), own, self.budget, rng)
+            one = Cell(puzzle, metric, self._labels(puzzle), own, self.budget, rng)
             decisions = one.decide(options.known)
             fields["maximal_system"][k] = one.system_of(puzzle.every)
             fields["random_system"][k] = one.random()

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from rc_hpc.geometry.protocol import load_protocol
-from rc_hpc.kernels.covers import completions
+from rc_hpc.kernels.covers import completions, filled
 from rc_hpc.kinds.common.costs import Rows, census_costs
 from rc_hpc.kinds.common.options import identity_of
 from rc_hpc.kinds.common.statics import subset_dims, subset_statics
@@ -51,11 +51,10 @@ def facts(options: UniqueOptions) -> tuple[dict[str, Any], float]:
 
 def warm(_options: UniqueOptions) -> None:
     """Run the kernels once, on four atoms at the corners of a rectangle, which are not unique."""
-    smallest = UniqueOptions(
-        identity_of(load_protocol("frozen")), ((0, 2),), policies=("any",), truth="conventional"
-    )
+    smallest = UniqueOptions(identity_of(load_protocol("frozen")), ((0, 2),), truth="conventional")
     corners = np.array([[0.0, 0, 0], [2, 1, 0], [0, 1, 3], [2, 0, 3]])
     UniqueOracle(load_protocol("frozen"), smallest).run(
         PackedCell("", 6 * np.eye(3), corners, np.full(4, 29), 1, 1, 2.0)
     )
-    completions(1, 1, 1)
+    ways = completions(2, 2, 3)
+    filled(ways, 3, np.full((2, 3), 0.5))
