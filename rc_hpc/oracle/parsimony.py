@@ -14,11 +14,12 @@ import numpy as np
 from rc_hpc.core.constants import CENSUS_ZERO
 from rc_hpc.core.vocabulary import System
 from rc_hpc.oracle.explanations import Puzzle, puzzle_of
+from rc_hpc.oracle.fewest import fewest
 from rc_hpc.oracle.geometry import GeometricOracle
 from rc_hpc.oracle.labels import SpaceGroupLabel
 from rc_hpc.oracle.reading import Enumeration
 from rc_hpc.oracle.rotations import Metric
-from rc_hpc.oracle.solving import OutOfBudget, Questions, fewest
+from rc_hpc.oracle.solving import OutOfBudget, Questions
 from rc_hpc.oracle.symmetries import HOLOHEDRY, MADE_BY, Symmetries, TooMany
 
 #: Conflicts of one call of the solver, seconds of one of HiGHS, explanations of one system that are

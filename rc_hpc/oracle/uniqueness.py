@@ -14,17 +14,18 @@ a witness once the label says so.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
 
 from rc_hpc.core.vocabulary import Known, System, Undecided, Uniqueness
-from rc_hpc.kernels.covers import thinned
+from rc_hpc.oracle.chance import left_over
+from rc_hpc.oracle.decision import Budget, Decision
 from rc_hpc.oracle.explanations import Puzzle
+from rc_hpc.oracle.fewest import fewest
 from rc_hpc.oracle.levels import Draws, permuted
 from rc_hpc.oracle.rotations import Metric
-from rc_hpc.oracle.solving import OutOfBudget, Questions, fewest
+from rc_hpc.oracle.solving import OutOfBudget, Questions
 from rc_hpc.oracle.symmetries import HOLOHEDRY, MADE_BY, Symmetries, TooMany
 
 #: Explanations of one policy that are tried by chance before a solver is asked, and where none
@@ -32,58 +33,6 @@ from rc_hpc.oracle.symmetries import HOLOHEDRY, MADE_BY, Symmetries, TooMany
 DRAWS, CHANCES = 4, 48
 #: Draws of a random explanation before the floor's refusals are given up.
 MANY_DRAWS = 8
-
-
-@dataclass(frozen=True)
-class Budget:
-    """How much is done for one answer.
-
-    Attributes
-    ----------
-    limit
-        Explanations that are labelled for one policy at most.
-    conflicts
-        Of one call of the solver.
-    seconds
-        Of one call of HiGHS.
-    places
-        Places of a puzzle beyond which no solver is asked.
-    """
-
-    limit: int = 64
-    conflicts: int = 20_000
-    seconds: float = 5.0
-    places: int = 1500
-
-
-@dataclass
-class Decision:
-    """What was found under one policy.
-
-    Attributes
-    ----------
-    status, reason
-    systems
-        Bits of the systems of the explanations that were labelled.
-    seen
-        Their number.
-    reference
-        System that witnesses are compared with.
-    best
-        Highest system of any explanation, by the operations of its holohedry; none where that is
-        not known.
-    witness : (C,) bool or None
-        An explanation of another system than the truth.
-    """
-
-    status: Uniqueness = Uniqueness.not_done
-    reason: Undecided = Undecided.none
-    systems: int = 0
-    seen: int = 0
-    reference: System = System.none
-    best: System = System.none
-    witness: np.ndarray | None = None
-    labelled: dict[bytes, np.ndarray] = field(default_factory=dict)
 
 
 class Cell:
@@ -234,26 +183,9 @@ class Cell:
             if turn % 2 and self.levels is not None and (self.puzzle.atom < 0).any():
                 self.consider(permuted(self.levels, self.puzzle.truth, self.rng), policies)
             else:
-                self.consider(self._thinned(policy), policies)
-
-    def _thinned(self, policy: Known) -> np.ndarray:
-        """Places at random, left out of all as long as they explain; of clashing ones first."""
-        puzzle, kinds = self.puzzle, self._kinds
-        counts = {Known.any: None, Known.fewest: self.least}.get(policy, puzzle.counts)
-        least = np.array([(counts or {}).get(kind, 0) for kind in puzzle.counts], np.int64)
-        late = self.rng.random(puzzle.size)
-        first = [puzzle.clashes]
-        if policy == Known.physical:
-            first.append(puzzle.crowded)
-            late[puzzle.outside] -= 1
-        for pairs in first:
-            late[pairs[np.arange(len(pairs)), self.rng.integers(2, size=len(pairs))]] -= 1
-        every = np.ones(puzzle.size, bool)
-        return np.asarray(thinned(puzzle.points, every, kinds, least, np.argsort(late)))
-
-    @cached_property
-    def _kinds(self) -> np.ndarray:
-        return np.searchsorted(np.sort(list(self.puzzle.counts)), self.puzzle.numbers)
+                counts = self._counts(policy) or {}
+                physical = policy == Known.physical
+                self.consider(left_over(self.puzzle, counts, physical, self.rng), policies)
 
     def _answers_by_chance(self, policy: Known, policies: tuple[Known, ...]) -> None:
         """The same with answers of the solver, which is asked for nothing but an explanation."""
@@ -271,9 +203,13 @@ class Cell:
         except OutOfBudget:
             return
 
+    def _counts(self, policy: Known) -> dict[int, int] | None:
+        """Atoms by species that a policy asks for."""
+        return {Known.any: None, Known.fewest: self.least}.get(policy, self.puzzle.counts)
+
     def _questions(self, policy: Known) -> Questions:
         """Those of the policy's counts; physical ones are asked under a condition."""
-        counts = {Known.any: None, Known.fewest: self.least}.get(policy, self.puzzle.counts)
+        counts = self._counts(policy)
         key = None if counts is None else tuple(counts.items())
         if key not in self._asked:
             self._asked[key] = Questions(

@@ -15,15 +15,17 @@ from hypothesis import strategies as st
 from rc_hpc.core.constants import CENSUS_ZERO
 from rc_hpc.core.vocabulary import Known, System, Uniqueness
 from rc_hpc.kernels.places import near_pairs
+from rc_hpc.oracle.decision import Budget
 from rc_hpc.oracle.explanations import puzzle_of
+from rc_hpc.oracle.fewest import fewest
 from rc_hpc.oracle.geometry import GeometricOracle
 from rc_hpc.oracle.labels import SpaceGroupLabel
 from rc_hpc.oracle.levels import Draws, permuted
 from rc_hpc.oracle.parsimony import most_symmetric
 from rc_hpc.oracle.rotations import Metric, basis_of, rotations_of
-from rc_hpc.oracle.solving import Questions, fewest
+from rc_hpc.oracle.solving import Questions
 from rc_hpc.oracle.symmetries import HOLOHEDRY, Symmetries
-from rc_hpc.oracle.uniqueness import Budget, Cell
+from rc_hpc.oracle.uniqueness import Cell
 
 POLICIES = tuple(Known)
 PLENTY = Budget()

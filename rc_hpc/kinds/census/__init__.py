@@ -68,7 +68,7 @@ KIND = Kind(
         *SUBSETS,
         "kinds/census/oracle",
         *(f"kernels/{name}" for name in ("lattices", "places", "sites")),
-        *(f"oracle/{name}" for name in ("explanations", "parsimony", "rotations")),
-        *(f"oracle/{name}" for name in ("solving", "symmetries", "ties")),
+        *(f"oracle/{name}" for name in ("explanations", "fewest", "parsimony")),
+        *(f"oracle/{name}" for name in ("rotations", "solving", "symmetries", "ties")),
     ),
 )

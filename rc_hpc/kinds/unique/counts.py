@@ -11,7 +11,8 @@ from rc_hpc.core.errors import Status
 from rc_hpc.core.vocabulary import Known
 from rc_hpc.kinds.common.counting import BLOCK_BYTES, STATIC, Counts, RowFile, subsets_of
 from rc_hpc.kinds.common.subsets import Subsets
-from rc_hpc.kinds.unique.frames import Pair, UniqueTally, tally_unique
+from rc_hpc.kinds.unique.frames import UniqueTally, tally_unique
+from rc_hpc.kinds.unique.pairs import Pair, pairs_of
 from rc_hpc.store import layout
 
 _CELLS = ("n_places", "n_phantoms", "n_redundant", "trivial", "maximal_system", "random_system")
@@ -60,14 +61,16 @@ def count_unique(path: str | Path, block_bytes: int = BLOCK_BYTES) -> UniqueCoun
             lambda rows: tally_unique(rows, rows[f"true_{which}"]), block_bytes
         )
         policies = tuple(file.static["axes/policy"])
-        pair = _smallest_pair(file, policies, subsets)
+        pair = _smallest_pair(path, file, policies, subsets)
         return UniqueCounts(
             file.options, file.attrs, file.status, subsets, policies, kept, quarantined, pair
         )
 
 
-def _smallest_pair(file: RowFile, policies: tuple[str, ...], subsets: Subsets) -> Pair | None:
-    """The pair with the fewest atoms, then places; under the tightest policy that has one."""
+def _smallest_pair(
+    path: str | Path, file: RowFile, policies: tuple[str, ...], subsets: Subsets
+) -> Pair | None:
+    """The pair with the fewest views, atoms and places; of the tightest policy that has one."""
     owner = layout.read_rows(file.dataset("places/structure"))
     if not len(owner):
         return None
@@ -78,31 +81,15 @@ def _smallest_pair(file: RowFile, policies: tuple[str, ...], subsets: Subsets) -
     cells, cell = np.unique(np.stack([owner, subset]), axis=1, return_inverse=True)
     # Fewest first knows other things than the rest: it is taken where there is nothing else.
     for name in sorted(policies, key=lambda name: (name == Known.fewest.name, -Known[name])):
-        bit = 1 << policies.index(name)
-        having = np.unique(cell[(witness & bit) > 0])
+        having = np.unique(cell[(witness >> policies.index(name) & 1) > 0])
         having = having[status[cells[0, having]] == Status.ok]
         if not len(having):
             continue
         size = np.bincount(cell)
         views = subsets.sizes[cells[1, having]]
         order = np.lexsort((size[having], n_atoms[cells[0, having]], views))
-        chosen = having[order[0]]
-        own = np.flatnonzero(cell == chosen)
-        row, k = (int(place) for place in cells[:, chosen])
-        part = slice(int(own[0]), int(own[-1]) + 1)
-        read = {
-            what: layout.read_rows(file.dataset(f"places/{what}"), part)[own - own[0]]
-            for what in ("number", "position", "atom")
-        }
-        return Pair(
-            str(layout.read_rows(file.dataset("structures/id"), row)),
-            name,
-            subsets.names[k],
-            layout.read_rows(file.dataset("structures/lattice"), row)
-            * np.array(file.options["protocol"]["tiling"])[:, None],
-            read["number"],
-            read["position"],
-            read["atom"],
-            (witness[own] & bit) > 0,
-        )
+        row, k = (int(place) for place in cells[:, having[order[0]]])
+        for pair in pairs_of(Path(path), row):
+            if pair.subset == subsets.names[k] and name in pair.policies:
+                return pair
     return None

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from itertools import product
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from rc_hpc.geometry.cameras import rotation_from_direction
+from rc_hpc.kinds.unique.pairs import Pair
+from rc_hpc.kinds.unique.picture import draw_pair
 from rc_hpc.report import style
 from rc_hpc.report.plot import Given, NothingToDraw, Plot
 
@@ -25,35 +25,45 @@ _PARTS = (
     ("unknown", "unknown", "white", "xxxx"),
     ("inadmissible", "inadmissible", "0.95", "----"),
 )
-#: R1 of readers beside the bars: column, label, marker.
+#: R1 of readers under the bars: column, label, marker, whether it is an interval's end.
 _READERS = (
-    ("R1_maximal", "R1, maximal", "D"),
-    ("R1_most_symmetric", "R1, most symmetric", "^"),
-    ("R1_random", "R1, random with counts", "v"),
+    ("R1_guaranteed", "guaranteed", "_"),
+    ("R1_maximal", "maximal", "D"),
+    ("R1_most_symmetric", "most symmetric", "^"),
+    ("R1_random", "random with counts", "v"),
 )
-#: Direction from which a pair of crystals does not look alike, towards the viewer.
-APART = (0.55, -0.78, 0.32)
-#: Disc radius in units of the covalent radius.
-_RADIUS = 0.35
 
 
 def statuses(given: Given) -> Figure:
-    """Stacked shares of cells by status: a panel per number of views, a bar per policy."""
+    """Cells that are not forced by status, and R1 over all cells.
+
+    A column of panels per number of views that has such cells, a bar per policy.
+    """
     frame = given.frame.merge(given.others["readers"], on=["structures", "views", "policy", "n"])
+    frame = frame[frame["forced"] < frame["n"]]
+    if not len(frame):
+        raise NothingToDraw("has no cell that is not forced: all are unique")
     sizes = sorted(set(frame["views"]))
-    made, axes = style.figure(style.PAGE_IN, 3.4, 1, len(sizes))
-    for ax, size in zip(axes[0], sizes, strict=True):
-        _bars(ax, frame[frame["views"] == size])
-        ax.set_title(f"{size} views")
-    axes[0, 0].set_ylabel("share of structures and subsets")
-    style.below(made, 3, axes[0, 0])
+    made, axes = style.figure(style.PAGE_IN, 5.4, 2, len(sizes), sharey="row", sharex="col")
+    for column, size in zip(axes.T, sizes, strict=True):
+        rows = frame[frame["views"] == size]
+        _bars(column[0], rows)
+        _readers(column[1], rows)
+        n, forced = int(rows["n"].iloc[0]), int(rows["forced"].iloc[0])
+        column[0].set_title(f"{size} views: {n - forced} of {n} cells")
+    axes[0, 0].set_ylabel("share of cells that\nare not forced")
+    axes[1, 0].set_ylabel("R1, all cells")
+    style.share_limits(
+        axes[1, 0], frame[[column for column, *_ in _READERS]].to_numpy(float).ravel()
+    )
+    style.below(made, 3, axes[0, 0], axes[1, 0])
     return made
 
 
 def _bars(ax: Axes, rows: pd.DataFrame) -> None:
-    n, at = rows["n"].to_numpy(float), np.arange(len(rows))
+    at, n = np.arange(len(rows)), (rows["n"] - rows["forced"]).to_numpy(float)
     heights = {
-        "unique": rows["forced"] + rows["unique"],
+        "unique": rows["unique"],
         "determined": rows["determined"],
         "luck": rows["luck"],
         "bad": rows["undetermined"] - rows["luck"],
@@ -75,72 +85,54 @@ def _bars(ax: Axes, rows: pd.DataFrame) -> None:
             label=label,
         )
         bottom += share
-    for column, label, marker in _READERS:
+    ax.set_ylim(0, 1)
+
+
+def _readers(ax: Axes, rows: pd.DataFrame) -> None:
+    at = np.arange(len(rows))
+    for number, (column, label, marker) in enumerate(_READERS):
+        guaranteed = marker == "_"
         ax.plot(
             at,
             rows[column],
             linestyle="none",
             marker=marker,
-            color="#D55E00",
-            markeredgecolor="black",
-            markeredgewidth=0.5,
-            markersize=5,
-            label=label,
+            markersize=22 if guaranteed else 5,
+            markeredgewidth=1.5 if guaranteed else 0.6,
+            **({"color": "black"} if guaranteed else _filled(number)),
+            label=f"R1, {label}",
         )
     ax.set_xticks(at, rows["policy"], rotation=35, ha="right")
-    lowest = heights["unique"].to_numpy(float) / n
-    style.share_limits(ax, [*lowest, *rows["R1_random"], *rows["R1_guaranteed"]])
+    ax.grid(axis="y", color="0.88", linewidth=0.5)
+    ax.set_axisbelow(True)
+
+
+def _filled(number: int) -> dict[str, str]:
+    color = style.series(number)["color"]
+    return {"markerfacecolor": color, "markeredgecolor": "black"}
 
 
 def witness(given: Given) -> Figure:
-    """A structure above its witness: from where they differ, and the pictures, which are equal."""
+    """A structure above the other crystal: see `draw_pair`."""
     frame = given.frame
     if not given.options:
         raise NothingToDraw("has no options to take the cameras from")
-    protocol = given.options["protocol"]
-    views = frame["subset"].iloc[0].split("+")
-    rotations = [rotation_from_direction(np.array(APART))]
-    rotations += [np.array(protocol["rotations"][protocol["views"].index(v)]) for v in views]
-    made, axes = style.figure(style.PAGE_IN, 4.4, 2, len(rotations))
+    if not len(frame):
+        raise NothingToDraw("has no witness")
+    first = frame.iloc[0]
     lattice = frame[[f"{a}_{n}" for a in "abc" for n in "xyz"]].iloc[0].to_numpy(float)
-    for row, (column, title) in enumerate(
-        (("atom", frame["structure"].iloc[0]), ("witness", "another crystal"))
-    ):
-        atoms = frame[frame[column]]
-        for ax, rotation, view in zip(
-            axes[row], rotations, ("from elsewhere", *views), strict=True
-        ):
-            _draw(ax, atoms, lattice.reshape(3, 3), rotation)
-            ax.set_title(f"{title}, {view}" if view == "from elsewhere" else view)
-    return made
-
-
-def _draw(ax: Axes, atoms: pd.DataFrame, lattice: np.ndarray, rotation: np.ndarray) -> None:
-    from ase.data import covalent_radii
-    from ase.data.colors import jmol_colors
-    from matplotlib.patches import Circle
-
-    corners = np.array(list(product((0, 1), repeat=3)))
-    for a, b in ((a, b) for a in corners for b in corners if (b - a).sum() == 1 and (b >= a).all()):
-        ends = np.array([a, b]) @ lattice @ rotation
-        ax.plot(ends[:, 0], ends[:, 1], color="0.6", linewidth=0.6, zorder=0)
-    seen = atoms[["x", "y", "z"]].to_numpy(float) @ rotation
-    for rank, k in enumerate(np.argsort(seen[:, 2], kind="stable")):
-        number = int(atoms["number"].iloc[k])
-        ax.add_patch(
-            Circle(
-                seen[k, :2],
-                _RADIUS * covalent_radii[number],
-                facecolor=jmol_colors[number],
-                edgecolor="black",
-                linewidth=0.6,
-                zorder=1 + rank,
-            )
-        )
-    ax.set_aspect("equal")
-    ax.autoscale_view()
-    ax.margins(0.08)
-    ax.set_axis_off()
+    pair = Pair(
+        first["structure"],
+        first["subset"],
+        tuple(first["policies"].split(", ")),
+        (first["label"], first["other_label"]),
+        lattice.reshape(3, 3),
+        frame["number"].to_numpy(int),
+        frame[["x", "y", "z"]].to_numpy(float),
+        frame["atom"].to_numpy(bool),
+        frame["witness"].to_numpy(bool),
+    )
+    return draw_pair(pair, given.options["protocol"])
 
 
 PLOTS = (

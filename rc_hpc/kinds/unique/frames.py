@@ -9,6 +9,7 @@ import numpy as np
 
 from rc_hpc.core.vocabulary import Undecided, Uniqueness
 from rc_hpc.kinds.common.subsets import Subsets
+from rc_hpc.kinds.unique.pairs import Pair
 from rc_hpc.stats.frames import frame_of
 
 if TYPE_CHECKING:
@@ -99,29 +100,6 @@ def tally_unique(rows: dict[str, np.ndarray], truth: np.ndarray) -> UniqueTally:
         best=total(rows["best_system"] == true[:, None]),
         best_known=total(rows["best_system"] > 0),
     )
-
-
-@dataclass(frozen=True)
-class Pair:
-    """A structure and another crystal with the same pictures.
-
-    Attributes
-    ----------
-    id, policy, subset
-    lattice : (3, 3)
-        Å.
-    numbers, positions, atom, witness : (C, ...)
-        Places, and which of them are atoms of the one and of the other.
-    """
-
-    id: str
-    policy: str
-    subset: str
-    lattice: np.ndarray
-    numbers: np.ndarray
-    positions: np.ndarray
-    atom: np.ndarray
-    witness: np.ndarray
 
 
 def by_status(
@@ -249,7 +227,8 @@ def by_reason(
 
 def pair_frame(pair: Pair | None) -> pd.DataFrame:
     """Places of a pair of crystals with the same pictures, and which crystal has an atom there."""
-    columns = ["structure", "policy", "subset", "number", *"xyz", "atom", "witness"]
+    columns = ["structure", "label", "other_label", "policies", "subset", "number", *"xyz"]
+    columns += ["atom", "witness"]
     columns += [f"{axis}_{n}" for axis in "abc" for n in "xyz"]
     records = []
     if pair is not None:
@@ -257,8 +236,8 @@ def pair_frame(pair: Pair | None) -> pd.DataFrame:
         for k, number in enumerate(pair.numbers.tolist()):
             at = dict(zip("xyz", pair.positions[k].tolist(), strict=True))
             records.append(
-                {"structure": pair.id, "policy": pair.policy, "subset": pair.subset}
-                | {"number": number}
+                {"structure": pair.id, "label": pair.labels[0], "other_label": pair.labels[1]}
+                | {"policies": ", ".join(pair.policies), "subset": pair.subset, "number": number}
                 | at
                 | {"atom": bool(pair.atom[k]), "witness": bool(pair.witness[k])}
                 | cell

@@ -48,7 +48,8 @@ TABLES = (
     Maker(
         "witness",
         "Two crystals with the same pictures, of the smallest structure that has a witness: "
-        "places, Å, with an atom of the structure or of the witness, and the drawn cell",
+        "their labels, the policies that admit both, the cameras; places, Å, with an atom of the "
+        "structure or of the witness, and the drawn cell",
         lambda c: frames.pair_frame(c.pair),
     ),
     status_maker(),

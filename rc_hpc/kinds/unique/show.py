@@ -1,0 +1,103 @@
+"""One structure of a uniqueness file in words, and its pair of crystals as a picture."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from rc_hpc.core.errors import Status, UsageError
+from rc_hpc.core.vocabulary import System, Undecided, Uniqueness
+from rc_hpc.kinds.common.lists import options_in
+from rc_hpc.kinds.packed.reader import RowReader
+from rc_hpc.kinds.unique.pairs import Pair, pairs_of
+from rc_hpc.kinds.unique.picture import draw_pair
+from rc_hpc.kinds.unique.schema import UNIQUE
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+
+def show(
+    path: Path, _packed: Path | None, id_: str, subset: str | None
+) -> tuple[str, Figure | None]:
+    """What a uniqueness file says of one structure, and a witness drawn beside it.
+
+    Parameters
+    ----------
+    path
+        The file.
+    id_
+        Of the structure.
+    subset
+        View subset that is told of and drawn, cameras joined by ``+``; None: all, and the
+        smallest with a witness is drawn.
+
+    Raises
+    ------
+    UsageError
+        There is no such structure or subset.
+    """
+    with RowReader(path, UNIQUE) as file:
+        if id_ not in file.ids:
+            raise UsageError(
+                f"{path}: no structure {id_!r}: python -m rc_hpc.tables {path} --table structures "
+                "lists those that are there"
+            )
+        row = file.ids.index(id_)
+
+        def value(name: str):
+            return file.read(name, row, row + 1)[0]
+
+        status = Status(int(value("structures/status")))
+        if status != Status.ok:
+            return f"{id_}\nstatus: {status.name}\n{value('structures/message')}", None
+        names = list(map(str, file.read("subsets/name")))
+        policies = list(map(str, file.read("axes/policy")))
+        found, reason = value("policies/status"), value("policies/reason")
+        system = value("policies/system")
+        trivial = value("cells/trivial")
+        truth = System(int(value("structures/crystal_system"))).name
+        lines = [f"{id_}: {value('structures/formula')}, {value('structures/n_atoms')} atoms"]
+        lines.append(f"truth (as read): {truth}")
+    if subset is not None:
+        names_of = [k for k, name in enumerate(names) if set(name.split("+")) == _set(subset)]
+        if not names_of:
+            raise UsageError(f"--subset {subset}: {path} has {', '.join(names)}")
+    else:
+        names_of = np.flatnonzero(~trivial).tolist()
+        lines.append(
+            f"every place forced, hence unique under every policy: {int(trivial.sum())} of "
+            f"{len(names)} subsets"
+        )
+    for k in names_of:
+        told = []
+        for p, policy in enumerate(policies):
+            code = Uniqueness(int(found[p, k]))
+            more = ""
+            if code in (Uniqueness.unique, Uniqueness.determined):
+                more = f" ({System(int(system[p, k])).name})"
+            elif code == Uniqueness.unknown:
+                more = f" ({Undecided(int(reason[p, k])).name})"
+            told.append(f"{policy} {code.name}{more}")
+        lines.append(f"{names[k]}: {', '.join(told)}")
+    pairs = [
+        one for one in pairs_of(path, row) if subset is None or one.subset == names[names_of[0]]
+    ]
+    if not pairs:
+        return "\n".join(lines), None
+    pair = min(pairs, key=_smallest)
+    lines.append(
+        f"drawn: {pair.labels[0]}, and {pair.labels[1]}, which has the same pictures under "
+        f"{pair.subset}"
+    )
+    return "\n".join(lines), draw_pair(pair, options_in(path)["protocol"])
+
+
+def _set(subset: str) -> set[str]:
+    return set(subset.split("+"))
+
+
+def _smallest(pair: Pair) -> tuple[int, int]:
+    return len(pair.subset.split("+")), -len(pair.policies)
