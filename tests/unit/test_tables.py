@@ -259,7 +259,8 @@ def test_the_verdict_says_what_the_table_shows(census, batch):
     full = quantity(frame, "R1, full protocol", "without quarantined")
     proved = quantity(frame, "certified, full protocol", "without quarantined")
     assert f"reads {full['count']} of {full['n']} structures rightly (2 cells drawn" in sentence
-    assert f"; {proved['count']} are certified" in sentence
+    unique = quantity(frame, "unique, full protocol", "without quarantined")
+    assert f"; {proved['count']} are certified, {unique['count']} unique" in sentence
     pairs = quantity(frame, "R1, subsets of 2 views", "without quarantined")
     name, k = sentence.partition("Weakest pair: ")[2].removesuffix(".").rsplit(", ", 1)
     assert k == f"{round(pairs['subset_min'] * full['n'])} of {full['n']}"

@@ -14,7 +14,7 @@ from rc_hpc.kinds.census.options import CensusOptions
 from rc_hpc.kinds.common.counting import STATIC, subsets_of
 from rc_hpc.kinds.common.lists import Details, options_in
 from rc_hpc.kinds.common.subsets import Subsets
-from rc_hpc.store.reader import read_table
+from rc_hpc.store.reader import open_ours, read_table
 
 _CELLS = ("correct_crystal_system", "n_phantoms", "phantom_delta", "certified", "label_status")
 #: Subsets and pairs that are named; of more the number is told.
@@ -24,7 +24,9 @@ _NAMED = 4
 def details(path: Path) -> Details:
     """Columns of the lists of structures."""
     options = CensusOptions.from_dict(options_in(path))
-    wanted = [f"cells/{name}" for name in _CELLS]
+    with open_ours(path) as h5:  # older files lack it
+        later = ["unique_any"] if "cells/unique_any" in h5 else []
+    wanted = [f"cells/{name}" for name in (*_CELLS, *later)]
     read = read_table(path, [*STATIC, *wanted, "structures/status", "structures/min_same_species"])
     subsets = subsets_of({name: read[name] for name in STATIC})
     cells = {name: read[f"cells/{name}"] for name in _CELLS}
@@ -36,6 +38,9 @@ def details(path: Path) -> Details:
         full = subsets.full
         columns["right"] = _told(done, np.where(wrong[:, full], "no", "yes"))
         columns["certified"] = _told(done, np.where(cells["certified"][:, full], "yes", "no"))
+        if later:
+            unique = read["cells/unique_any"][:, full]
+            columns["unique"] = _told(done, np.where(unique, "yes", "no"))
         limit = np.minimum(cells["phantom_delta"][:, full], read["structures/min_same_species"] / 2)
         columns["certified_below_angstrom"] = _told(done, limit)
     columns["wrong_subsets"] = _told(
@@ -50,7 +55,8 @@ def details(path: Path) -> Details:
         columns["phantoms_from_angstrom"] = _told(done, nearest)
     fails = "of which some view subset reads another crystal system"
     told = (
-        "right and certified: on all cameras; certified below the smaller of the smallest delta "
+        "right, certified and unique (no other crystal has the pictures, with whatever number of "
+        "atoms): on all cameras; certified below the smaller of the smallest delta "
         "with a phantom and half the smallest distance of one species; wrong subsets: how many "
         "read another crystal system; phantom pairs: phantoms by acceptance at delta on the pairs "
         f"of cameras, and the smallest delta with one (inf: none up to the horizon) "

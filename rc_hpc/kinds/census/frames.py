@@ -85,6 +85,10 @@ def reference(
             records.append(
                 {"quantity": "certified, full protocol", **views, **_share(t.certified[full], t.n)}
             )
+            if t.n and t.unique[full] >= 0:
+                records.append(
+                    {"quantity": "unique, full protocol", **views, **_share(t.unique[full], t.n)}
+                )
             records.append(
                 {
                     "quantity": "largest atom error, full protocol",

@@ -15,7 +15,7 @@ N_CODES = 231
 #: Columns that `tally` needs, one value per structure.
 STRUCTURE_COLUMNS = ("n_atoms", *GRANULARITIES, *(f"{name}_conventional" for name in GRANULARITIES))
 #: Those of the following that files of version 0.2.0 and before lack, and what stands for them.
-LATER_COLUMNS = {"n_phantoms_strict": -1, "near_tie": False}
+LATER_COLUMNS = {"n_phantoms_strict": -1, "near_tie": False, "unique_any": -1}
 #: Columns that `tally` needs, one value per structure and subset.
 CELL_COLUMNS = (
     "n_recovered",
@@ -53,6 +53,8 @@ class Tally:
         The same for the crystal system, by the true one.
     certified, labelled, near_tie, recovered, phantoms, phantoms_exact, phantoms_strict : (K,) int64
         Sums of the columns of these names.
+    unique : (K,) int64
+        Structures of which no other crystal has the pictures; negative where that is not known.
     with_phantoms, with_phantoms_exact, with_phantoms_strict : (K,) int64
         Structures that have any.
     point_error, atom_error : (K,) float64
@@ -69,6 +71,7 @@ class Tally:
     certified: np.ndarray
     labelled: np.ndarray
     near_tie: np.ndarray
+    unique: np.ndarray
     recovered: np.ndarray
     phantoms: np.ndarray
     phantoms_exact: np.ndarray
@@ -125,6 +128,7 @@ def tally(rows: dict[str, np.ndarray], truth: str, tiling: int = 1) -> Tally:
         certified=total("certified"),
         labelled=total("labelled"),
         near_tie=total("near_tie"),
+        unique=total("unique_any"),
         recovered=total("n_recovered"),
         phantoms=total("n_phantoms"),
         phantoms_exact=total("n_phantoms_exact"),

@@ -18,6 +18,7 @@ GLOSSARY = {
     "R1": "share whose reconstruction from the cameras has the true label, no model asked",
     "certified": "no phantom at delta: the most that the pictures allow is the structure itself, "
     "and no other crystal with as many atoms of each species has these pictures",
+    "unique": "no other crystal of this lattice has these pictures, with whatever number of atoms",
     "quarantined": "the true label itself is doubtful: it changes with the tolerance, or the "
     "source claims another",
     "phantom": "a point where rays of several cameras meet and no atom is",
@@ -34,6 +35,8 @@ def verdict(counts: CensusCounts) -> str:
             f"{counts.followed.shortest:.3g} Å (structures/delta_max)."
         )
     used = {"R0", "R1"} | ({"certified"} if counts.subsets.full is not None else set())
+    if unique_of(counts) is not None:
+        used.add("unique")
     if counts.n_quarantined or counts.n_dropped:
         used.add("quarantined")
     lines += [f"{word}: {meaning}." for word, meaning in GLOSSARY.items() if word in used]
@@ -66,8 +69,10 @@ def sentence(counts: CensusCounts) -> str:
         full = subsets.full
         said = (
             f"With all {subsets.sizes[full]} cameras the oracle reads {tally.correct[0, full]} of "
-            f"{n} structures rightly ({conditions}); {tally.certified[full]} are certified."
+            f"{n} structures rightly ({conditions}); {tally.certified[full]} are certified"
         )
+        unique = unique_of(counts)
+        said += "." if unique is None else f", {unique} unique."
     pairs = np.flatnonzero((subsets.sizes == 2) & subsets.labelled)
     if len(pairs) > 1:
         right = tally.correct[0, pairs]
@@ -78,6 +83,15 @@ def sentence(counts: CensusCounts) -> str:
             pair = "pair" if len(weakest) == 1 else "pairs"
             said += f" Weakest {pair}: {', '.join(weakest)}, {right.min()} of {n}."
     return said
+
+
+def unique_of(counts: CensusCounts) -> int | None:
+    """Structures of the headline set that are unique on all cameras; None where not known."""
+    _, tally = next(iter(counts.sets().items()))
+    full = counts.subsets.full
+    if full is None or tally.n == 0 or tally.unique[full] < 0:
+        return None
+    return int(tally.unique[full])
 
 
 def _range(least: int, most: int) -> str:

@@ -52,7 +52,7 @@ def statuses(given: Given) -> Figure:
         n, forced = int(rows["n"].iloc[0]), int(rows["forced"].iloc[0])
         column[0].set_title(f"{size} views: {n - forced} of {n} cells")
     axes[0, 0].set_ylabel("share of cells that\nare not forced")
-    axes[1, 0].set_ylabel("R1, all cells")
+    axes[1, 0].set_ylabel("R1, all cells\n(axis does not start at 0)")
     style.share_limits(
         axes[1, 0], frame[[column for column, *_ in _READERS]].to_numpy(float).ravel()
     )

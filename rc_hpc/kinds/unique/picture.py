@@ -44,7 +44,7 @@ def draw_pair(pair: Pair, protocol: Mapping[str, Any]) -> Figure:
     for column, name in enumerate(("from elsewhere", *views)):
         axes[0, column].set_title(f"camera {name}" if column else name)
         _same_limits(axes[:, column])
-    _scale(axes[1, 0])
+        _scale(*axes[:, column])
     _elements(axes[0, 0], pair.numbers[pair.atom | pair.witness])
     told = "; ".join(pair.policies)
     made.suptitle(f"The same pictures under {' and '.join(views)} (policies: {told})", fontsize=9)
@@ -90,15 +90,16 @@ def _same_limits(axes: np.ndarray) -> None:
             getattr(ax, f"set_{which}lim")(limits[:, 0].min(), limits[:, 1].max())
 
 
-def _scale(ax: Axes) -> None:
-    """A bar of a round length, Å, under a panel."""
+def _scale(above: Axes, ax: Axes) -> None:
+    """A bar of a round length, Å, under the lower of two panels of one scale."""
     low, high = ax.get_xlim()
     length = max((one for one in _SCALES if one < (high - low) / 2), default=_SCALES[0])
     bottom, top = ax.get_ylim()
     at = bottom - 0.06 * (top - bottom)
     ax.plot([low, low + length], [at, at], color="black", linewidth=2, clip_on=False)
-    ax.text(low + length / 2, at, f"{length} Å\n", ha="center", va="bottom", fontsize=7)
-    ax.set_ylim(at - 0.02 * (top - bottom), top)
+    ax.text(low + length, at, f"  {length} Å", va="center", fontsize=7)
+    for one in (above, ax):
+        one.set_ylim(at - 0.02 * (top - bottom), top)
 
 
 def _elements(ax: Axes, numbers: np.ndarray) -> None:

@@ -8,6 +8,7 @@ from rc_hpc.kinds.common.tables import Maker, conditions_of, make, status_maker
 from rc_hpc.kinds.unique import frames
 from rc_hpc.kinds.unique.counts import UniqueCounts
 from rc_hpc.kinds.unique.options import UniqueOptions
+from rc_hpc.kinds.unique.verdict import verdict
 from rc_hpc.report.tables import Table
 
 _STATUSES = (
@@ -21,6 +22,7 @@ TABLES = (
         "unique",
         f"Other crystals with the same pictures, by number of views and policy: {_STATUSES}",
         lambda c: frames.by_status(c.sets(), c.policies, c.subsets),
+        note=verdict,
     ),
     Maker(
         "readers",
