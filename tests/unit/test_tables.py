@@ -269,7 +269,13 @@ def test_the_verdict_says_what_the_table_shows(census, batch):
     assert batch["cells/correct_crystal_system"][kept, place].sum() == int(k.split()[0])
     flagged = (batch["structures/status"] == Status.ok) & (batch["structures/quarantine"] > 0)
     assert f"{flagged.sum()} quarantined left out" in sentence
-    assert [line.partition(":")[0] for line in glossary] == ["R0", "R1", "certified", "quarantined"]
+    assert [line.partition(":")[0] for line in glossary] == [
+        "R0",
+        "R1",
+        "certified",
+        "unique",
+        "quarantined",
+    ]
 
 
 def subset_name(cameras):
