@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -47,7 +47,7 @@ def show(
             )
         row = file.ids.index(id_)
 
-        def value(name: str):
+        def value(name: str) -> Any:
             return file.read(name, row, row + 1)[0]
 
         status = Status(int(value("structures/status")))
