@@ -149,3 +149,26 @@ def test_pinhole_cameras_are_refused(folder, capsys):
     )
     assert run("sweep", "unique", folder / "packed.h5", "--protocol", folder / "pin.toml") == 2
     assert "pinhole" in capsys.readouterr().err
+
+
+def test_lists_show_export_and_report(folder, capsys):
+    unique = folder / "unique.h5"
+    assert run("tables", unique, "--table", "structures") == 0
+    listed = capsys.readouterr().out
+    assert "counts undetermined" in listed and IDS[0] in listed
+    with h5py.File(unique) as h5:
+        rows, places = h5["places/structure"][()], h5["structures/id"].asstr()[()]
+    id_ = places[rows[0]]
+    assert run("show", unique, id_, "-o", folder / "shown") == 0
+    assert "drawn: " in capsys.readouterr().out
+    assert len(list((folder / "shown").iterdir())) == 2
+    wanted = ("--what", "reconstructions", "-o", folder / "others.extxyz")
+    assert run("export", unique, *wanted, "-q") == 0
+    from ase.io import read
+
+    others = read(folder / "others.extxyz", ":")
+    assert len(others) >= len(set(rows.tolist()))
+    for atoms in others:
+        assert atoms.info["label"].split()[0] != atoms.info["truth"].split()[0]
+    assert run("report.__main__", unique, "-o", folder / "page.html", "-q") == 0
+    assert "Policy counts; 2 views: " in (folder / "page.html").read_text()

@@ -14,6 +14,7 @@ from rc_hpc.kinds.packed.reader import RowReader
 from rc_hpc.kinds.unique.pairs import Pair, pairs_of
 from rc_hpc.kinds.unique.picture import draw_pair
 from rc_hpc.kinds.unique.schema import UNIQUE
+from rc_hpc.report import style
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -92,7 +93,8 @@ def show(
         f"drawn: {pair.labels[0]}, and {pair.labels[1]}, which has the same pictures under "
         f"{pair.subset}"
     )
-    return "\n".join(lines), draw_pair(pair, options_in(path)["protocol"])
+    with style.styled():
+        return "\n".join(lines), draw_pair(pair, options_in(path)["protocol"])
 
 
 def _set(subset: str) -> set[str]:
