@@ -32,7 +32,7 @@ KIND = Kind(
     costs="work:costs",
     facts="work:facts",
     warm="work:warm",
-    plan="work:plan",
+    plan="plan:plan",
     counts="counts:count_census",
     tables="tables:tables",
     table_lines={
@@ -67,6 +67,7 @@ KIND = Kind(
     code=(
         *SUBSETS,
         "kinds/census/oracle",
+        "kinds/census/plan",
         *(f"kernels/{name}" for name in ("lattices", "places", "sites")),
         *(f"oracle/{name}" for name in ("explanations", "fewest", "parsimony")),
         *(f"oracle/{name}" for name in ("rotations", "solving", "symmetries", "ties")),

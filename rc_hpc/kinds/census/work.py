@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import json
-from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -13,7 +10,6 @@ from rc_hpc.kinds.census.options import CensusOptions
 from rc_hpc.kinds.common.costs import Rows, census_costs
 from rc_hpc.kinds.common.statics import subset_dims, subset_statics
 from rc_hpc.kinds.common.warm import cameras
-from rc_hpc.kinds.packed.reader import PackedReader
 from rc_hpc.oracle.ties import at_other_ties
 
 #: Time of a structure whose every reconstruction is labelled, beside one with its distinct ones.
@@ -30,13 +26,6 @@ def dims(options: CensusOptions) -> dict[str, int]:
 def statics(options: CensusOptions) -> dict[str, Any]:
     """Datasets that belong to no structure."""
     return subset_statics(options)
-
-
-def plan(packed: Path, options: CensusOptions) -> tuple[CensusOptions, None]:
-    """Record the tau of a packed file where the reconstructions are labelled at another."""
-    with PackedReader(packed) as reader:
-        tau = float(json.loads(reader.attrs["options"])["tau"])
-    return replace(options, packed_tau=None if tau == options.pack.tau else tau), None
 
 
 def costs(options: CensusOptions, _shared: Any, rows: Rows) -> np.ndarray:
