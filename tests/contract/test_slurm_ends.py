@@ -128,6 +128,7 @@ def submit(tmp_path):
     real = shlex.quote(sys.executable)
     (folder / "python").write_text(
         f'#!/bin/bash\n[ "$2" != rc_hpc.parallel.state ] || exec {real} "$@"\n'
+        'if [ "$2" = rc_hpc.warm ]; then echo "$*" >> warmed.txt; exit "${WARM_FAILS:-0}"; fi\n'
         f'exec {real} {program} "$@"\n'
     )
     for path in folder.iterdir():
@@ -255,6 +256,14 @@ def test_every_script_asks_for_a_state_of_its_attempt(submit, script, step):
     assert ended.code == 0, ended.told
     again = submit(script, ["output begin stopped"], SLURM_RESTART_COUNT="3")
     assert again.requeued, again.told
+
+
+@pytest.mark.parametrize("fails", ["0", "1"])
+def test_kernels_are_compiled_ahead_and_where_that_fails_by_the_run(submit, tmp_path, fails):
+    ended = submit("census.sh", ["output begin done"], WARM_FAILS=fails)
+    assert ended.code == 0 and len(ended.starts) == 1, ended.told
+    [warmed] = list(tmp_path.rglob("warmed.txt"))
+    assert warmed.read_text().split() == ["-m", "rc_hpc.warm", "census"]
 
 
 def test_an_array_packs_and_submits(submit):
