@@ -104,7 +104,7 @@ def twin(record: dict) -> str:
     measured = ratios(record)
     different = sum(bool(row[horizon]["unequal"]) for row in structures for horizon in measured)
     rows = [
-        [f"delta 0.01 Å, horizon {horizon} Å", kernel, oracle]
+        [f"delta 0.01 Å, horizon {horizon} Å", f"{kernel:.2f}", f"{oracle:.2f}"]
         for horizon, (kernel, oracle) in measured.items()
     ]
     told = f"{len(structures)} structures ({record['set']}), {record['subsets']} subsets; results "

@@ -92,7 +92,9 @@ def test_an_input_that_is_not_there_is_usage(typed, capsys, tmp_path):
     assert not list(tmp_path.glob("out*"))
 
 
-@pytest.mark.parametrize("typed", [typed for typed in READING if typed not in ("pack", "diff")])
+@pytest.mark.parametrize(
+    "typed", [typed for typed in READING if typed not in ("pack", "diff", "warm")]
+)
 def test_an_input_that_is_damaged_is_fatal(typed, capsys, tmp_path):
     (tmp_path / "bad.h5").write_text("not what it seems")
     folder = tmp_path / "bad"
