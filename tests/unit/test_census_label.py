@@ -61,7 +61,8 @@ def test_figures_and_a_structure_come_of_such_files(files, tmp_path, capsys):
     assert len(list((tmp_path / "figures").glob("*.png"))) >= 4
     id_ = str(read_table(files["3+"], ["structures/id"])["structures/id"][0])
     capsys.readouterr()
-    assert show([str(files["3+"]), id_, "-o", str(tmp_path / "show")]) == 0
+    packed = str(files["3+"].parent / "p.h5")
+    assert show([str(files["3+"]), id_, "--packed", packed, "-o", str(tmp_path / "show")]) == 0
     assert "of 16 view subsets that were labelled, of 26" in capsys.readouterr().out
 
 
