@@ -20,7 +20,7 @@ from typing import Any
 
 import numpy as np
 
-from bench import reader_controls
+from bench import detector, reader_controls
 from bench.common import RECORDS, environment
 from bench.reader_cells import against, cells, knowledge_of
 from rc_hpc.geometry.protocol import load_protocol
@@ -168,7 +168,7 @@ def table(asked: argparse.Namespace) -> int:
 
 
 def main() -> int:
-    """Read or print."""
+    """Read, find discs or print."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--records", type=Path, default=RECORDS)
     commands = parser.add_subparsers(dest="what", required=True)
@@ -188,6 +188,13 @@ def main() -> int:
         one_.add_argument("--ids", type=Path, help="only the ids in this file")
         one_.add_argument("--name", help="of the record")
         one_.add_argument("-v", "--verbose", action="store_true", help="print every row")
+    finds = commands.add_parser("detector", help="draw, find the discs, compare")
+    finds.add_argument("packed", type=Path, help="packed structures")
+    finds.add_argument("--sizes", type=int, nargs="+", default=(384, 768, 1536), help="px")
+    finds.add_argument("--ids", type=Path, help="only the ids in this file")
+    finds.add_argument("--every", type=int, default=1, help="take every N-th structure")
+    finds.add_argument("--most", type=int, default=20, help="structures at most")
+    finds.set_defaults(go=detector.run)
     commands.add_parser("table", help="print the records").set_defaults(go=table)
     asked = parser.parse_args()
     if asked.what == "read" and not asked.name:

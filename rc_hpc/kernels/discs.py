@@ -234,10 +234,10 @@ def fit_circle(outline, free, start, radius, profile, reaches, loose):
 def take(outline, free, middle, radius, profile, reach, owner, number):
     """Give the free pixels within `reach` of a circle to it; the share of its outline they show.
 
-    That is the share of equal pieces of the outline, some 1.5 px each, that hold one.
+    That is the share of equal pieces of the outline, some 2 px each, that hold one.
     """
     places, share, normals = outline.places, outline.share, outline.normals
-    pieces = max(8, int(2.0 * math.pi * radius / 1.5))
+    pieces = max(8, int(math.pi * radius))
     seen = np.zeros(pieces, np.bool_)
     low, high = max(0.0, radius - reach - 0.8) ** 2, (radius + reach + 0.8) ** 2
     first, stop = _span(outline, middle[1], radius + reach + 1.3)

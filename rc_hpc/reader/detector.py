@@ -13,8 +13,9 @@ from rc_hpc.reader.edges import Edges, edges_of, fills_of
 from rc_hpc.reader.records import Knowledge, Marks, NotReadError
 from rc_hpc.reader.scales import PIXEL_SIGMA, Scale, find_scales
 
-#: Edge pixels that a disc must have; fewer are seen by chance.
-LEAST_PIXELS = 8
+#: Edge pixels that a disc must have, and the same as a share of a whole outline's for small discs;
+#: fewer are seen by chance.
+LEAST_PIXELS, LEAST_SHARE = 8, 0.25
 #: Share of its outline that must be seen of a white disc, which is told from the background by
 #: nothing else.
 WHITE_RING = 0.55
@@ -53,6 +54,11 @@ def detect(pictures: Sequence[np.ndarray], knowledge: Knowledge) -> list[Marks]:
         _marks(*view, convention, scale, knowledge.size_px)
         for view, scale in zip(edges, scales, strict=True)
     ]
+
+
+def least_pixels(radius_px: float) -> int:
+    """Edge pixels that a disc must have."""
+    return int(np.clip(LEAST_SHARE * 2 * np.pi * radius_px, LEAST_PIXELS / 2, LEAST_PIXELS))
 
 
 def _check(pictures: Sequence[np.ndarray], knowledge: Knowledge) -> None:
@@ -96,7 +102,7 @@ def _marks(
                 radius,
                 profile(drawn, convention.line_pt, convention.fill(number)),
                 (size_px, size_px),
-                LEAST_PIXELS,
+                least_pixels(radius),
                 ring,
             )
             error2 = np.maximum(rms, PIXEL_SIGMA) ** 2
