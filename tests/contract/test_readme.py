@@ -35,6 +35,8 @@ ELSEWHERE = {
     "python3 -m venv .venv && .venv/bin/pip install . &&": "tests/contract/test_wheel.py",
     "python3 -m venv .venv && .venv/bin/pip install '.[test]' &&": ".ci/run",
     "pip install 'rc_hpc[": "setup.cfg",
+    "python -m rc_hpc.read ": "tests/unit/test_readings.py",
+    "python -m rc_hpc.score ": "tests/unit/test_readings.py",
     "mpiexec -n 8 ": "tests/contract/test_mpi_parallel.py",
     "srun --mpi=pmi2 ": "tests/contract/test_slurm.py",
     ". /path/to/rc_hpc/slurm/site.env": "slurm/site.env.example",
