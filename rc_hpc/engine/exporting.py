@@ -74,7 +74,8 @@ def _meant(options: ExportOptions) -> tuple[str, ...]:
     return tuple(str(ids[place]) for place in chosen.places(list(ids), str(options.file)))
 
 
-def _atoms(one: Exported) -> Atoms:
+def atoms_of(one: Exported) -> Atoms:
+    """The same as ASE takes it, with all facts."""
     from ase import Atoms
 
     atoms = Atoms(one.numbers, one.positions, cell=one.lattice, pbc=True, info=dict(one.facts))
@@ -101,7 +102,7 @@ def _extxyz(exported: Iterable[Exported], output: Path) -> int:
     written = 0
     with appear(output, run=False) as path, open(path, "w", encoding="utf-8") as file:
         for one in exported:
-            atoms = _atoms(one)
+            atoms = atoms_of(one)
             for name, fact in atoms.info.items():
                 atoms.info[name] = _readable(fact) if isinstance(fact, str) else fact
             write(file, atoms, format="extxyz")
@@ -117,7 +118,7 @@ def _cif(exported: Iterable[Exported], output: Path) -> int:
     with appear(output, run=False) as path, open(path, "wb") as file:
         for one in exported:
             block = io.BytesIO()
-            write_cif(block, _atoms(one), wrap=False)
+            write_cif(block, atoms_of(one), wrap=False)
             name = file_stem(one.id).encode()
             file.write(block.getvalue().replace(b"data_image0", b"data_" + name, 1))
             written += 1
@@ -132,7 +133,7 @@ def _poscar(exported: Iterable[Exported], output: Path) -> int:
     output.mkdir(parents=True, exist_ok=True)
     for one in exported:
         with appear(output / f"{file_stem(one.id)}.vasp", durable=False, run=False) as path:
-            write_vasp(path, _atoms(one), sort=True, direct=True)
+            write_vasp(path, atoms_of(one), sort=True, direct=True)
         written += 1
     return written
 

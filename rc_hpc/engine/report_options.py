@@ -156,6 +156,12 @@ class PageOptions(Options):
     output: Path = opt(Path("report.html"), "the page", parse=Path, short="-o", metavar="FILE")
     title: str | None = opt(None, "its title", metavar="TEXT", told="the names of the files")
     packed: Path | None = packed_file()
+    chemiscope: Path | None = opt(
+        None,
+        "write the structures of the first file for chemiscope too (needs rc_hpc[chemiscope])",
+        parse=Path,
+        metavar="FILE.json",
+    )
     overwrite: bool = opt(False, "replace a page that is there")
 
 

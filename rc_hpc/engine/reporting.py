@@ -10,6 +10,7 @@ import rc_hpc
 from rc_hpc.core.errors import Exit, UsageError
 from rc_hpc.core.files import disk_errors, name_a_file, spare_others, write_whole
 from rc_hpc.core.kind import Kind
+from rc_hpc.engine.chemiscoping import check, write_data_set
 from rc_hpc.engine.published import conditions_of
 from rc_hpc.engine.report_options import PageOptions
 from rc_hpc.engine.results import kind_of, lists_in, tables_of
@@ -38,6 +39,9 @@ def report(options: PageOptions, quiet: bool) -> int:
     atoms = [packed_of(path, options.packed) for path in shown]
     spare_inputs(options.output, *options.files, *atoms)
     spare_others(options.output, GENERATOR)
+    if options.chemiscope:
+        check(options.chemiscope, options.overwrite)
+        spare_inputs(options.chemiscope, *options.files, *atoms)
     sections = [_section(path, options.packed) for path in options.files]
     title = options.title or f"rc_hpc: {', '.join(path.name for path in options.files)}"
     page = assemble(title, sections).encode()
@@ -46,6 +50,10 @@ def report(options: PageOptions, quiet: bool) -> int:
         write_whole(options.output, page, run=False)
     if not quiet:
         print(f"{options.output}: {len(page) / 1e6:.2f} MB; open it in a browser")
+    if options.chemiscope:
+        n = write_data_set(options.files[0], options.packed, options.chemiscope, title)
+        if not quiet:
+            print(f"{options.chemiscope}: {n} structures, for https://chemiscope.org")
     return Exit.CLEAN
 
 

@@ -1,5 +1,6 @@
 """Structures of result files as files of other programs."""
 
+import json
 from pathlib import Path
 
 import h5py
@@ -114,3 +115,20 @@ def test_what_is_not_there_is_named(file, tmp_path, capsys):
             assert command([str(file), "-o", own, "--overwrite"]) == Exit.USAGE
             assert "is read here" in capsys.readouterr().err
         assert Path(own).read_bytes() == before
+
+
+def test_a_data_set_for_chemiscope(file, tmp_path, capsys):
+    pytest.importorskip("chemiscope", reason="chemiscope is not installed")
+    asked = [str(file), "-o", str(tmp_path / "r.html"), "--chemiscope"]
+    assert report([*asked, str(tmp_path / "set.json")]) == Exit.CLEAN
+    told = json.loads((tmp_path / "set.json").read_text())
+    assert told["properties"]["id"]["values"] == ["quartz.cif", "salt.cif"]
+    assert told["properties"]["space_group"]["values"] == [180.0, 225.0]
+    for one, (_, positions, lattice) in zip(told["structures"], cells(file), strict=True):
+        np.testing.assert_allclose(np.array(one["cell"]).reshape(3, 3), lattice)
+        np.testing.assert_allclose(np.column_stack([one[x] for x in "xyz"]), positions)
+    asked[2] = str(tmp_path / "other.html")
+    for name, says in (("set.json", "is there already"), ("set.txt", "ends in .json")):
+        assert report([*asked, str(tmp_path / name)]) == Exit.USAGE
+        assert says in capsys.readouterr().err
+    assert not (tmp_path / "other.html").exists()

@@ -57,6 +57,7 @@ LAZY_PLACES = (
 HEAVY = {
     "aiohttp",
     "ase",
+    "chemiscope",
     "h5py",
     "inspect_ai",
     "matplotlib",

@@ -1,0 +1,96 @@
+"""The report page of many structures: its size, and how soon a browser shows it.
+
+python -m bench.page CENSUS.h5 [--structures 20000] [--shots DIR]
+
+The structures of the file are repeated, under names of their own, up to that number. Needs
+playwright and Debian's chromium.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import shutil
+import tempfile
+import time
+from pathlib import Path
+
+import numpy as np
+from playwright.sync_api import sync_playwright
+
+from rc_hpc.engine.results import kind_of
+from rc_hpc.report.page import Section, Structures, assemble
+
+#: Arrays that count from the start of the file, and the one that numbers points.
+_STARTS, _SHARED, _POINT = ("atomStart", "phantomStart"), ("rotations", "centres", "focal"), "point"
+
+
+def repeated(one: Structures, n: int) -> Structures:
+    """The structures again and again, `n` of them or a few more."""
+    size = len(one.plain["id"])
+    times = -(-n // size)
+    plain = dict(one.plain)
+    for name, values in one.plain.items():
+        if isinstance(values, list) and len(values) == size:
+            plain[name] = values * times
+    plain["id"] = [f"{id_}~{k}" for k in range(times) for id_ in one.plain["id"]]
+    arrays = {}
+    for name, values in one.arrays.items():
+        if name in _SHARED:
+            arrays[name] = values
+        elif name in _STARTS:
+            last = int(values[-1])
+            rest = [values[1:].astype(np.int64) + k * last for k in range(times)]
+            arrays[name] = np.concatenate([[0], *rest]).astype(np.uint32)
+        elif name == _POINT:
+            step = int(values.max(initial=0)) + 1
+            arrays[name] = np.concatenate([values + k * step for k in range(times)]).astype(
+                np.int32
+            )
+        else:
+            arrays[name] = np.concatenate([values] * times)
+    return Structures(plain, arrays)
+
+
+def main() -> None:
+    """Print the measures as JSON."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("census", type=Path)
+    parser.add_argument("--structures", type=int, default=20_000)
+    parser.add_argument("--shots", type=Path)
+    asked = parser.parse_args()
+    many = repeated(kind_of(asked.census).load("page")(asked.census, None), asked.structures)
+    with tempfile.TemporaryDirectory() as name, sync_playwright() as started:
+        path = Path(name) / "page.html"
+        text = assemble("many", [Section("many", "", [], [], {}, many)])
+        path.write_text(text, encoding="utf-8")
+        opened = started.chromium.launch(
+            executable_path=shutil.which("chromium"), args=["--no-sandbox"]
+        )
+        tab = opened.new_page(viewport={"width": 1300, "height": 900})
+        begun = time.perf_counter()
+        tab.goto(f"{path.as_uri()}#structures")
+        tab.wait_for_selector("body[data-ready=yes]")
+        tab.wait_for_selector(".row")
+        shown = time.perf_counter() - begun
+        begun = time.perf_counter()
+        tab.click("#heads button:has-text('phantoms')")
+        tab.click("#heads button:has-text('phantoms')")
+        sorted_s = (time.perf_counter() - begun) / 2
+        if asked.shots:
+            asked.shots.mkdir(parents=True, exist_ok=True)
+            tab.screenshot(path=asked.shots / "list.png")
+            tab.click(".row >> nth=3")
+            tab.screenshot(path=asked.shots / "one.png")
+        opened.close()
+        measures = {
+            "structures": len(many.plain["id"]),
+            "size_MB": round(len(text.encode()) / 1e6, 2),
+            "shown_s": round(shown, 2),
+            "sorted_s": round(sorted_s, 2),
+        }
+        print(json.dumps(measures))
+
+
+if __name__ == "__main__":
+    main()
