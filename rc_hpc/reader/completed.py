@@ -24,6 +24,8 @@ ON_RAY = 1.0
 LEAST_MARKS = 2
 #: Step along a ray, Å, and places on it that are tried at most.
 STEP, MOST_PLACES = 0.1, 40
+#: Pixels by which a site must better the pictures.
+WORTH_A_SITE = 50
 #: Smallest step along it, Å.
 LEAST_STEP = 0.002
 
@@ -70,7 +72,7 @@ def completed(
             near = [(*tried(number, at), at) for at in (point - step * away, point + step * away)]
             total, best, point = min([(total, best, point), *near], key=lambda one: one[0])
             step /= 2
-        if total < least:
+        if total < least - WORTH_A_SITE:
             least, crystal = total, best
     return crystal
 

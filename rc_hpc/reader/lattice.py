@@ -66,11 +66,12 @@ def vectors(
         # Along its vector a picture shows no displacement at all.
         shifts.append(np.concatenate((np.zeros((1, 2)), found[best])))
     held: list[Vector] = []
+    tested: list[np.ndarray] = []
+    close, apart = 0.1 / scales.min(), 3 * blur / scales.min()
     for v, w in itertools.combinations(range(n_views), 2):
         across = np.cross(rotations[v][:, 2], rotations[w][:, 2])
         if np.linalg.norm(across) < 0.1:
             continue
-        across /= np.linalg.norm(across)
         stacked = np.concatenate((rows[v], rows[w]))
         solve = np.linalg.pinv(stacked)
         for a, b, sign in itertools.product(shifts[v], shifts[w], (1, -1)):
@@ -78,14 +79,18 @@ def vectors(
             vector = solve @ seen
             if np.linalg.norm(vector) < SHORTEST or np.abs(stacked @ vector - seen).max() > blur:
                 continue
-            if any(_same(vector, one.vector, 3 * blur / scales.min()) for one in held):
+            if any(_same(vector, other, close) for other in tested):
                 continue
+            tested.append(vector)
             told = _told(marked, blanks, rows, vector, blur, allowed)
-            if told is not None and not any(
-                _same(told.vector, one.vector, 3 * blur / scales.min()) for one in held
-            ):
+            if told is not None:
                 held.append(told)
-    return sorted(held, key=lambda one: -one.met)[:MOST_VECTORS]
+    # Of vectors that lie near each other that one is the cell's which most marks bear out.
+    kept: list[Vector] = []
+    for one in sorted(held, key=lambda one: -one.met):
+        if not any(_same(one.vector, other.vector, apart) for other in kept):
+            kept.append(one)
+    return kept[:MOST_VECTORS]
 
 
 def _told(marked, blanks, rows, vector, blur, allowed) -> Vector | None:

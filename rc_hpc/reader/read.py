@@ -19,7 +19,7 @@ from rc_hpc.reader.lattice import triples, vectors
 from rc_hpc.reader.marked import Marked, marked
 from rc_hpc.reader.origins import boxed, inked, layered
 from rc_hpc.reader.records import Knowledge, Limits, Marks, NotReadError, Reading
-from rc_hpc.reader.settle import FOUND_SIGMA, laid, settle
+from rc_hpc.reader.settle import FOUND_SIGMA, Settled, laid, settle, slipped
 from rc_hpc.reader.sites import LEAST_DISTANCE, Sites, finder
 from rc_hpc.symmetry.distances import min_distances
 
@@ -39,6 +39,8 @@ KNOWN_SLACK, DASH_SLACK = 0.1, 3.0
 MOST_TRIPLES = 12
 #: Pixels that the loss of a site must cost where no disc is its alone.
 NEEDED = 30
+#: How often the box is laid on the dashes at most: each time it moves by a pixel at most.
+LAID = 6
 NOWHERE = "no place is seen in two pictures"
 #: Sites that may be spare and are tried one by one.
 MOST_SPARE = 12
@@ -171,14 +173,33 @@ def _unknown(
     frame = _framed(joined, redrawing, scales, tried)
     boxes = frame.origins
     for blur in tried.blurs:
-        sites = find(joined, frame, blur, DASH_SLACK)
-        if not len(sites):
-            raise NotReadError("uncertified", NOWHERE)
-        bundle = adjusted(joined, frame, sites.positions, sites.rows, scales, spread)
+        sites, bundle = _searched(joined, find, frame, blur, scales, spread)
         frame = bundle.frame
         if blur != tried.blurs[-1]:
             joined = joined.calibrated(usual_variance(joined, bundle, sites.rows))
-    return _settled(joined, bundle, sites, redrawing, boxes, float((spread / scales).min()))
+    sigma = float((spread / scales).min())
+    other = slipped(frame, _boxed(joined, bundle, sites, redrawing, boxes, sigma).apart)
+    if other is not None:
+        sites, bundle = _searched(joined, find, other, tried.blurs[-1], scales, spread)
+    return _settled(joined, bundle, sites, redrawing, boxes, sigma)
+
+
+def _searched(joined, find, frame, blur, scales, spread) -> tuple[Sites, Bundle]:
+    """Sites in a frame, and both adjusted to the marks."""
+    sites = find(joined, frame, blur, DASH_SLACK)
+    if not len(sites):
+        raise NotReadError("uncertified", NOWHERE)
+    return sites, adjusted(joined, frame, sites.positions, sites.rows, scales, spread)
+
+
+def _boxed(joined, bundle, sites, redrawing, boxes, stretch_sigma: float) -> Settled:
+    """The crystal in a box whose origins were seen at `boxes` (V, 2), px."""
+    roots = np.tile(np.eye(2) / FOUND_SIGMA, (len(boxes), 1, 1))
+    known = redrawing.knowledge
+    return settle(
+        bundle.frame, known.convention, known.size_px, bundle.positions,
+        joined.radii[sites.species], stretch_sigma, boxes, roots,
+    )  # fmt: skip
 
 
 def _protocol(knowledge: Knowledge) -> Protocol:
@@ -232,13 +253,11 @@ def _settled(joined, bundle, sites, redrawing, boxes, stretch_sigma: float) -> F
     frame, knowledge = bundle.frame, redrawing.knowledge
     radii = joined.radii[sites.species]
     numbers = joined.species[sites.species]
-    n_views = len(frame.scales)
-    roots = np.tile(np.eye(2) / FOUND_SIGMA, (n_views, 1, 1))
     known = (
         frame, knowledge.convention, knowledge.size_px, bundle.positions, radii, stretch_sigma
     )  # fmt: skip
-    settled = settle(*known, boxes, roots)
-    for _ in range(2):
+    settled = _boxed(joined, bundle, sites, redrawing, boxes, stretch_sigma)
+    for _ in range(LAID):
         drawn = redrawing.draw(settled.lattice, numbers, settled.positions)
         shift, roots = laid(drawn, redrawing.pictures, joined.line)
         origins = np.array([view.origin for view in drawn.views])

@@ -21,6 +21,8 @@ from rc_hpc.reader.frame import Frame, rows_of
 #: Standard errors of what the rule says, of dashes that were found, and of dashes laid on those of
 #: a drawing, px.
 RULE_SIGMA, FOUND_SIGMA, LAID_SIGMA = 0.01, 0.6, 0.03
+#: Distance of rule and marks at which one of them is wrong, px.
+SLIP = 0.2
 #: Step of differences: a length, Å, and a stretch.
 STEP = 1e-5
 STEPS = 12
@@ -36,14 +38,14 @@ class Settled:
         Å, the box at the origin.
     covariance : (4, 4) float64
         Of the place of the box, Å^2, and of the logarithm of the stretch.
-    off : float
-        Root mean square of what the rule and the marks disagree by, px.
+    apart : (V, 2) float64
+        By how much the rule puts each picture beside where the marks have it, px.
     """
 
     lattice: np.ndarray
     positions: np.ndarray
     covariance: np.ndarray
-    off: float
+    apart: np.ndarray
 
 
 def settle(
@@ -119,7 +121,7 @@ def settle(
         frame.lattice * stretch,
         (positions - shift[:3]) * stretch,
         np.linalg.inv(left),
-        float(np.sqrt(np.mean(rule**2))),
+        rule.reshape(len(plain), len(probes), 2).mean(axis=1),
     )
 
 
@@ -175,6 +177,24 @@ def laid(drawn: Drawn, pictures, line: float) -> tuple[np.ndarray, np.ndarray]:
     return shifts, roots
 
 
-def shifted(frame: Frame, origins: np.ndarray) -> Frame:
-    """The frame with other origins."""
-    return dataclasses.replace(frame, origins=origins)
+def slipped(frame: Frame, apart: np.ndarray) -> Frame | None:
+    """The frame with pictures moved by a vector of the cell where the rule asks for it.
+
+    Where a vector is nearly along the view direction, most of a cell's discs hide those of the
+    next, and the marks alone do not tell one from the other.
+
+    Parameters
+    ----------
+    apart : (V, 2) float64
+        See `Settled`.
+    """
+    origins, found = frame.origins.copy(), False
+    for view, away in enumerate(apart):
+        if np.hypot(*away) < SLIP:
+            continue
+        steps = np.array([n for n in itertools.product((-1, 0, 1), repeat=3) if any(n)])
+        seen = steps @ frame.lattice @ frame.rows[view].T
+        if np.hypot(*(seen - away).T).min() < SLIP / 2:
+            origins[view] += away
+            found = True
+    return dataclasses.replace(frame, origins=origins) if found else None

@@ -25,6 +25,8 @@ LEAST_DISTANCE = 0.1
 GATE = 5.0
 #: Rays' candidates are looked for this much farther apart than the tolerance.
 REACH = 3.0
+#: Marks of its own from which on a site is no mistake of the detector's.
+FEW_ALONE = 2
 #: Candidates at most.
 MOST_CANDIDATES = 4_000_000
 
@@ -45,7 +47,7 @@ class Sites:
     unexplained : (m,) int64
         Strong marks that no site meets.
     spare : (n,) bool
-        Sites of whose marks none is theirs alone.
+        Sites of whose marks next to none is theirs alone.
     others : int
         Further places that no picture contradicts, whose marks these sites explain.
     """
@@ -182,13 +184,13 @@ def _cover(rows: np.ndarray, score: np.ndarray, n_marks: int) -> tuple[np.ndarra
     pairs = np.unique(site * n_marks + rows[site, view, tile])
     site, mark = pairs // n_marks, pairs % n_marks
     times = np.bincount(mark, minlength=n_marks)
-    forced = np.zeros(n, bool)
-    forced[site[times[mark] == 1]] = True
+    alone = np.bincount(site[times[mark] == 1], minlength=n)
+    forced = alone > 0
     covered = np.zeros(n_marks, bool)
     covered[mark[forced[site]]] = True
     open_ = ~covered[mark] & ~forced[site]
     if not open_.any():
-        return np.flatnonzero(forced), np.zeros(int(forced.sum()), bool)
+        return np.flatnonzero(forced), alone[forced] <= FEW_ALONE
     columns, column = np.unique(site[open_], return_inverse=True)
     lines, line = np.unique(mark[open_], return_inverse=True)
     cover = coo_array((np.ones(len(line)), (line, column)), (len(lines), len(columns))).tocsr()
@@ -202,4 +204,4 @@ def _cover(rows: np.ndarray, score: np.ndarray, n_marks: int) -> tuple[np.ndarra
     )
     taken = np.ones(len(columns), bool) if solved.x is None else solved.x > 0.5
     chosen = np.sort(np.concatenate((np.flatnonzero(forced), columns[taken])))
-    return chosen, ~forced[chosen]
+    return chosen, alone[chosen] <= FEW_ALONE
