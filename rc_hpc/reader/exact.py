@@ -16,6 +16,7 @@ from rc_hpc.images.ties import tied_pairs
 from rc_hpc.images.view import View, depth_groups
 from rc_hpc.kernels.registration import tie_votes
 from rc_hpc.reader.drawn import Drawn, Redrawing
+from rc_hpc.symmetry.guard import spglib_raises
 
 #: Stretches that are tried, in standard errors.
 STRETCHES = (0.5, -0.5, 1.0, -1.0, 2.0, -2.0, 3.0, -3.0)
@@ -133,8 +134,12 @@ def regular(crystal: Crystal) -> Crystal:
     import spglib
 
     point = crystal.lattice, np.zeros((1, 3)), [1]
-    found = spglib.get_symmetry(point, REGULAR, angle_tolerance=-1)
     lattice = crystal.lattice
+    try:
+        with spglib_raises():
+            found = spglib.get_symmetry(point, REGULAR, angle_tolerance=-1)
+    except getattr(spglib, "SpglibError", ()):
+        found = None
     if found is not None:
         lattice = _averaged(lattice, found["rotations"])
     lattice = upright(lattice)
