@@ -40,6 +40,8 @@ def statuses(given: Given) -> Figure:
     A column of panels per number of views that has such cells, a bar per policy.
     """
     frame = given.frame.merge(given.others["readers"], on=["structures", "views", "policy", "n"])
+    if not frame["n"].any():
+        raise NothingToDraw("has no computed structure")
     frame = frame[frame["forced"] < frame["n"]]
     if not len(frame):
         raise NothingToDraw("has no cell that is not forced: all are unique")
