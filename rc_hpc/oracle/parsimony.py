@@ -24,7 +24,7 @@ from rc_hpc.oracle.symmetries import HOLOHEDRY, MADE_BY, Symmetries, TooMany
 
 #: Conflicts of one call of the solver, seconds of one of HiGHS, explanations of one system that are
 #: labelled, and places of a puzzle that are looked at, at most.
-CONFLICTS, SECONDS, TRIES, PLACES = 5000, 5.0, 8, 1500
+CONFLICTS, SECONDS, TRIES, PLACES = 5000, 5.0, 64, 1500
 
 
 def most_symmetric(
@@ -71,19 +71,21 @@ def most_symmetric(
         for wanted, order, axes in sorted(MADE_BY, key=lambda one: -HOLOHEDRY[one[0]]):
             if HOLOHEDRY[wanted] <= HOLOHEDRY[reached]:
                 break
-            condition = questions.has(order, axes)
-            if condition is None:
-                continue
-            for _ in range(TRIES):
-                answer = questions.ask(condition)
-                if answer is None:
-                    break
-                found = system(answer)
-                if HOLOHEDRY[found] > HOLOHEDRY[reached]:
-                    best, reached = answer, found
-                if HOLOHEDRY[reached] >= HOLOHEDRY[wanted]:
-                    break
-                questions.not_this(condition, answer)
+            # What a label surely finds is asked for first: the rest may take many answers.
+            for sure in (True, False):
+                condition = questions.has(order, axes, sure)
+                if condition is None or HOLOHEDRY[reached] >= HOLOHEDRY[wanted]:
+                    continue
+                for _ in range(TRIES):
+                    answer = questions.ask(condition)
+                    if answer is None:
+                        break
+                    found = system(answer)
+                    if HOLOHEDRY[found] > HOLOHEDRY[reached]:
+                        best, reached = answer, found
+                    if HOLOHEDRY[reached] >= HOLOHEDRY[wanted]:
+                        break
+                    questions.not_this(condition, answer)
     except (OutOfBudget, TooMany):
         pass  # the best so far
     finally:

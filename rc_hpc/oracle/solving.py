@@ -176,16 +176,16 @@ class Questions:
             self._asked[key] = condition
         return self._asked[key]
 
-    def has(self, order: int, axes: int) -> int | None:
+    def has(self, order: int, axes: int, sure: bool = False) -> int | None:
         """Condition: rotations of this order about so many axes, as far as a label may find them.
 
-        None where no explanation can have them.
+        Or as far as it surely does. None where no explanation can have them.
         """
-        key = ("has", order, axes)
+        key = ("surely has" if sure else "has", order, axes)
         if key not in self._asked:
             self._asked[key] = None
-            if self.symmetries.axes(order) >= axes:
-                operations = self.symmetries.operations(order, sure=False)
+            operations = self.symmetries.operations(order, sure)
+            if len(np.unique(operations.axis)) >= axes:
                 self._asked[key] = self._has(operations, axes)
         return self._asked[key]
 
