@@ -170,7 +170,7 @@ def table(asked: argparse.Namespace) -> int:
 def main() -> int:
     """Read, find discs or print."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--records", type=Path, default=RECORDS)
+    parser.add_argument("--records", type=Path, default=RECORDS / "reader")
     commands = parser.add_subparsers(dest="what", required=True)
     reads = commands.add_parser("read", help="draw, read, compare")
     reads.add_argument("--views", default="01234", help="cameras, by their numbers from 0")
