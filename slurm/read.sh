@@ -18,5 +18,5 @@ here=$(dirname "$0")
 # shellcheck source=slurm/common.sh
 . "$here/common.sh" || exit 1
 
-run read "$RC_PYTHON" -m rc_hpc.read --resume --progress plain "$@"
+run readings "$RC_PYTHON" -m rc_hpc.read --resume --progress plain "$@"
 finish
