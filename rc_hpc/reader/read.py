@@ -125,7 +125,7 @@ def read(
             if knowledge.level == "K0":
                 found = _unknown(joined, marks, redrawing, find, tried)
             else:
-                found = _known(joined, knowledge, find)
+                found = _known(joined, redrawing, find)
             settled = _exact(*_parsimonious(found, redrawing), redrawing, limits)
             if best is None or settled[1].total < best[1].total:
                 best = settled
@@ -141,8 +141,9 @@ def read(
     return _judged(*best, limits, redrawing, tries)
 
 
-def _known(joined: Marked, knowledge: Knowledge, find: Callable[..., Sites]) -> Found:
+def _known(joined: Marked, redrawing: Redrawing, find: Callable[..., Sites]) -> Found:
     """The crystal in a frame that is known."""
+    knowledge = redrawing.knowledge
     assert knowledge.lattice_A is not None and knowledge.pixels_per_A is not None
     frame = Frame(
         knowledge.rotations,
@@ -157,7 +158,8 @@ def _known(joined: Marked, knowledge: Knowledge, find: Callable[..., Sites]) -> 
     bundle = adjusted(
         joined, frame, sites.positions, sites.rows, frame.scales, frame.scales, free=False
     )
-    return _found(joined, bundle, sites, frame.lattice, bundle.positions, 0.0)
+    found = _found(joined, bundle, sites, frame.lattice, bundle.positions, 0.0)
+    return _completed(found, frame, joined, sites, redrawing, KNOWN_SLACK)
 
 
 def _unknown(
@@ -266,9 +268,14 @@ def _settled(joined, bundle, sites, redrawing, boxes, stretch_sigma: float) -> F
             break
     left = float(np.sqrt(settled.covariance[3, 3]))
     found = _found(joined, bundle, sites, settled.lattice, settled.positions, left)
+    return _completed(found, frame, joined, sites, redrawing, DASH_SLACK)
+
+
+def _completed(found: Found, frame: Frame, joined, sites: Sites, redrawing, slack: float) -> Found:
+    """With the sites that one picture alone shows."""
     if not len(sites.unexplained):
         return found
-    crystal = completed(_crystal(found), frame, joined, sites, redrawing, DASH_SLACK)
+    crystal = completed(_crystal(found), frame, joined, sites, redrawing, slack)
     more = len(crystal.numbers) - len(sites)
     return dataclasses.replace(
         found,
