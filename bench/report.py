@@ -461,6 +461,51 @@ def unique(record: dict) -> str:
     )
 
 
+def model(record: dict) -> str:
+    """Predicted seconds by term, constants, and idle shares of the simulated queue."""
+    texts = []
+    for one in record["predicted"]:
+        names = dict.fromkeys((*one["pack"], *one["census"]))
+        rows = [
+            [name, *(f"{one[stage].get(name, 0.0):.2f}" for stage in ("pack", "census"))]
+            for name in names
+        ]
+        rows.append(["whole", f"{one['pack_s']:.2f}", f"{one['census_s']:.2f}"])
+        texts.append(
+            f"{one['structures']} structures on {one['ranks']} ranks: efficiency "
+            f"{one['efficiency']:.2f} of both, {one['efficiency_census']:.2f} of the census; first "
+            f"bottleneck: {one['first_bottleneck']}.\n\n" + table(rows, ["s", "pack", "census"])
+        )
+    constants = record["constants"]
+    merges = [
+        [
+            kind,
+            count["ranks"],
+            f"{sum(count['cpu_s']):.2f}",
+            f"{1e6 * sum(count['cpu_s']) / constants[kind]['rows']:.1f}",
+        ]
+        for kind in ("packed", "census")
+        for count in constants[kind]["by_ranks"]
+    ]
+    texts.append(table(merges, ["merge of", "ranks", "CPU s of all", "µs a row"]))
+    queue = [
+        [row["ranks"], f"{row['draw_us']:g}", f"{row['work_s_a_rank']:.2f}"]
+        + [
+            f"{100 * row[name]:.1f}"
+            for name in ("idle", "idle_with_60_s_foreseen", "idle_with_60_s_unforeseen")
+        ]
+        for row in record["queue"]
+    ]
+    texts.append(
+        table(
+            queue,
+            ["ranks", "draw µs", "work s", "idle %", "one row of 60 s, foreseen", "unforeseen"],
+        )
+    )
+    texts.append("Left out: " + "; ".join(record["left_out"]) + ".")
+    return "\n\n".join(texts)
+
+
 def describe(record: dict) -> str:
     """One record as Markdown."""
     machine = (
@@ -476,6 +521,7 @@ def describe(record: dict) -> str:
         "end_to_end": end_to_end,
         "ranks": ranks,
         "scaling": scaling,
+        "model": model,
         "frontier": frontier,
         "noise": noise,
         "endpoint": endpoint,

@@ -1,7 +1,7 @@
 """Take the measurements: ``python bench/run.py NAME``.
 
 NAME is ``kernel``, ``twin``, ``end_to_end``, ``ranks``, ``scaling``, ``frontier``, ``noise``,
-``unique`` or ``endpoint``.
+``unique`` or ``endpoint``; ``scaling --structures N --ranks P`` predicts instead of growing a cell.
 Each writes one raw record, with the machine and all versions, into ``bench/records/``;
 ``python bench/report.py`` makes tables of them. Speed is read as a ratio within one run.
 """
@@ -94,6 +94,38 @@ def parser() -> argparse.ArgumentParser:
         default=0.01,
         help="horizon of the phantom profile, Å; default: %(default)s",
     )
+    scaling.add_argument(
+        "--structures",
+        type=float,
+        help="predict pack and census of so many instead, from each term's constant here",
+    )
+    scaling.add_argument(
+        "--ranks", type=int, nargs="+", default=[1024], help="of the prediction; default: 1024"
+    )
+    scaling.add_argument(
+        "--rows",
+        type=int,
+        default=20_000,
+        help="real rows that are merged here; default: 20000",
+    )
+    scaling.add_argument(
+        "--counts",
+        type=int,
+        nargs="+",
+        default=[1, 2, 8],
+        help="numbers of ranks that merge them here; default: 1 2 8",
+    )
+    scaling.add_argument("--packed", type=Path, help="these structures, packed")
+    for name, default, what in (
+        ("open-ms", 1.0, "time to open a file, ms"),
+        ("sync-ms", 2.0, "time to bring a part to the disk, ms"),
+        ("draw-us", 50.0, "time of a draw from the queue, microseconds"),
+        ("bandwidth", 2e9, "of messages to one rank, bytes a second"),
+        ("disk", 1e9, "of one file, bytes a second"),
+    ):
+        scaling.add_argument(
+            f"--{name}", type=float, default=default, help=f"{what}; default: %(default)g"
+        )
     frontier = commands.add_parser(
         "frontier", help="the frontier over 20 deltas against one census"
     )
@@ -152,6 +184,20 @@ def parser() -> argparse.ArgumentParser:
     return p
 
 
+#: Arguments of the growth with the size of a cell; the others are those of the prediction.
+_OF_CELLS = ("sizes", "delta_max", "rounds")
+
+
+def _which_scaling(args: dict):
+    """Growth with the size of a cell, or the prediction for many structures and ranks."""
+    from bench import model, scaling
+
+    if args["structures"] is None:
+        return "scaling", scaling, {name: args[name] for name in _OF_CELLS}
+    own = {name: value for name, value in args.items() if name not in ("sizes", "delta_max")}
+    return "model", model, own
+
+
 def main(argv=None) -> int:
     """Measure and write the record."""
     args = vars(parser().parse_args(argv))
@@ -174,6 +220,8 @@ def main(argv=None) -> int:
         "endpoint": endpoint,
         "unique": unique,
     }[measurement]
+    if measurement == "scaling":
+        measurement, module, args = _which_scaling(args)
     before = environment()["load"]
     results = module.measure(**args)
     if "packed" in args:

@@ -24,7 +24,7 @@ from rc_hpc.engine.listing import Listing
 from rc_hpc.engine.options import PackedSourceOptions, RunOptions
 from rc_hpc.engine.packing import run_packing
 from rc_hpc.engine.rows import PackedRows, run_rows
-from rc_hpc.engine.run import Work, on_root
+from rc_hpc.engine.run import Work
 from rc_hpc.engine.status import status
 from rc_hpc.engine.subset import copy_chosen
 from rc_hpc.kinds.common.source import Listed, Source
@@ -33,7 +33,7 @@ from rc_hpc.kinds.pictures.oracle import Shown
 from rc_hpc.kinds.registry import KINDS, PACKED
 from rc_hpc.kinds.scenes.options import ScenesOptions
 from rc_hpc.parallel.cache import prepare_numba_cache, warm_once_per_node
-from rc_hpc.parallel.launch import communicator, launcher_rank
+from rc_hpc.parallel.launch import communicator, launcher_rank, on_root
 from rc_hpc.parallel.run import Totals
 from rc_hpc.parallel.signals import StopSignal
 from rc_hpc.parallel.state import RunState

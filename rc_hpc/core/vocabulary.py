@@ -42,6 +42,18 @@ RECORDED_READING = ("record", "anchor-pair", "first", "true-error")
 FILTERS = ("bicubic", "bilinear", "lanczos", "hamming", "box", "nearest")
 
 
+#: How the tolerance sweep goes about it: one call where that is all there is to learn, or all.
+SWEEPS = ("short", "full")
+
+
+class SweptBy(IntEnum):
+    """Where the numbers of a tolerance sweep, and of other orders of the atoms, come from."""
+
+    none = 0
+    calls = 1  # spglib was called at every setting
+    exactness = 2  # the symmetry is exact and no other is near: the label's number
+
+
 class Side(IntEnum):
     """Part that a structure plays in a design."""
 

@@ -23,7 +23,7 @@ from rc_hpc.engine.options import RunOptions, check_names, sources
 from rc_hpc.engine.packing import run_packing
 from rc_hpc.engine.results import summary
 from rc_hpc.engine.rows import PackedRows, run_rows
-from rc_hpc.engine.run import GOOD, Work, on_root
+from rc_hpc.engine.run import GOOD, Work
 from rc_hpc.engine.status import status
 from rc_hpc.engine.subset import copy_chosen, places_in
 from rc_hpc.kinds.common.source import Source
@@ -32,11 +32,12 @@ from rc_hpc.kinds.packed.reader import PackedReader
 from rc_hpc.kinds.registry import PACKED
 from rc_hpc.parallel.cache import prepare_numba_cache, warm_once_per_node
 from rc_hpc.parallel.check_folder import size
-from rc_hpc.parallel.launch import Comm, communicator, launcher_rank
+from rc_hpc.parallel.launch import Comm, communicator, launcher_rank, on_root
 from rc_hpc.parallel.run import Totals
 from rc_hpc.parallel.signals import StopSignal
 from rc_hpc.parallel.state import RunState
 from rc_hpc.store.batch import row_bytes
+from rc_hpc.store.files import state_of, trust
 
 #: Rows of a child table that a typical structure has.
 _CHILD_ROWS = 40
@@ -194,6 +195,8 @@ class _Command:
     def _rows(self, opener: Callable[[], Source], packed: Path | None = None) -> Totals | None:
         options, shared = self.options, None
         warm_once_per_node(self.comm, functools.partial(self.kind.load("warm"), options))
+        if packed is not None:
+            trust(on_root(self.comm, lambda: _checked(packed)))
         with opener() as source:
             if plan := self.kind.load("plan"):
                 options, shared = on_root(self.comm, lambda: plan(packed or source, options))
@@ -289,6 +292,12 @@ class _Command:
 
         on_root(self.comm, show)
         return Exit.CLEAN
+
+
+def _checked(packed: Path) -> tuple[str, int, int]:
+    """The state in which one rank has read all of a packed file, so that no other must."""
+    PackedReader(packed).close()
+    return state_of(packed)
 
 
 def _code(failures: int) -> Exit:

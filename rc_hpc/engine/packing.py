@@ -4,40 +4,46 @@ from __future__ import annotations
 
 import functools
 import hashlib
-import itertools
-from collections.abc import Callable
+from collections import Counter
+from collections.abc import Iterator
 from dataclasses import replace
+from itertools import chain
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from rc_hpc.core.apart import Cut, Lost, alone
+from rc_hpc.core.apart import Cut
 from rc_hpc.core.errors import RcError, Status, StructureError
 from rc_hpc.core.text import storable
 from rc_hpc.engine.hand import Hand
 from rc_hpc.engine.listing import Listing
 from rc_hpc.engine.merging import merge_output
-from rc_hpc.engine.run import Opened, Work, count_failures, fail_row, log, on_root, open_run
+from rc_hpc.engine.rows import DRAW_MS, DRAWS
+from rc_hpc.engine.run import Opened, Work, count_failures, fail_row, log, open_run
 from rc_hpc.kinds.packed.options import PackOptions
 from rc_hpc.kinds.packed.oracle import pack_structure
 from rc_hpc.kinds.packed.schema import PACKED
-from rc_hpc.kinds.packed.work import dims
-from rc_hpc.parallel.launch import Comm
+from rc_hpc.kinds.packed.work import PACKING_S, dims
+from rc_hpc.parallel.cache import warm_once_per_node
+from rc_hpc.parallel.launch import Comm, each, on_root
 from rc_hpc.parallel.progress import Progress
 from rc_hpc.parallel.queue import WorkQueue
 from rc_hpc.parallel.run import Totals, drive
-from rc_hpc.parallel.shard import shard_batches
+from rc_hpc.parallel.shard import guided
 from rc_hpc.parallel.signals import StopSignal
 from rc_hpc.parallel.state import RunState
 from rc_hpc.store.batch import Batch, Children, empty_batch, empty_children
+from rc_hpc.store.reader import read_table
 from rc_hpc.structures.record import Item
 from rc_hpc.symmetry.recorder import NULL_RECORDER, Recorder
 
 #: Stored numbers and fractional coordinates, conventional numbers and positions.
 Atoms = tuple[np.ndarray, ...]
 NO_ATOMS: Atoms = (np.empty(0, int), np.empty((0, 3))) * 2
-#: Structures in one batch: some seconds of work, so that a stop loses little.
-BATCH_ROWS = 32
+#: A batch holds at most this predicted time, s, and this many structures, so that a kill loses
+#: little.
+BATCH_S, BATCH_ROWS = 4.0, 128
 
 
 def run_packing(
@@ -51,58 +57,110 @@ def run_packing(
         None where the output was finished already.
     """
 
-    def identity() -> dict:
-        # Files are scanned, and those of databases parsed: where that can be ended.
-        try:
-            count, digest, strays = alone(listing.measure, stopped=lambda: stop.requested)
-        except Lost as lost:
-            raise RcError(
-                f"{', '.join(listing.sources)}: {lost} while its structures were listed: list "
-                "its files in parts to find the one"
-            ) from lost
-        if strays:
-            log.warning("passed over: %s", strays)
-        return work.identity(listing_hash=digest, total=count)
-
-    measured = on_root(comm, functools.partial(_unless_stopped, identity))
-    if measured is None:  # while the sources were listed
-        return Totals(0, 0, 0, False, max(comm.allgather(stop.exit_code)))
-    with open_run(comm, work, measured) as opened:
-        if opened.finished:
-            return None
-        return _pack_all(comm, listing, work, stop, opened, measured["total"], state)
-
-
-def _unless_stopped(function: Callable[[], dict]) -> dict | None:
+    run = work.run
     try:
-        return function()
-    except Cut:
-        return None
+        count, digest, strays = listing.measure(comm, lambda: stop.requested)
+    except Cut:  # while the sources were listed
+        return Totals(0, 0, 0, False, max(comm.allgather(stop.exit_code)))
+    if strays and comm.rank == 0:
+        log.warning("passed over: %s", strays)
+    identity = on_root(comm, lambda: work.identity(listing_hash=digest, total=count))
+    warm_once_per_node(comm, functools.partial(work.kind.load("warm"), work.options), tell=False)
+    with open_run(comm, work, identity) as opened:
+        if opened.finished:
+            _check_finished(comm, listing, run.output)
+            return None
+        if opened.done.any():
+            _check_unchanged(comm, listing, opened)
+        return _pack_all(comm, listing, work, stop, opened, state)
+
+
+def _check_finished(comm: Comm, listing: Listing, output: Path) -> None:
+    """Refuse a finished output whose source holds something else now; each rank reads its share.
+
+    Raises
+    ------
+    RcError
+    """
+    low, high = (len(listing) * k // comm.size for k in (comm.rank, comm.rank + 1))
+
+    def look() -> list[bytes]:
+        items = listing.items(low, high)
+        return [_name_of(storable(item.id), _read_digest(item)) for item in items]
+
+    gathered = comm.gather(each(comm, look))
+
+    def compare() -> None:
+        table = read_table(output, ("structures/id", "structures/sha256"))
+        packed = Counter(map(_name_of, *table.values()))
+        packed.subtract(chain.from_iterable(gathered or []))
+        if changed := sum(count for count in packed.values() if count > 0):
+            raise RcError(
+                f"{output}: {changed} structure{'s differ' if changed > 1 else ' differs'} from "
+                "the source as it is now: use the old one, --overwrite, or another -o"
+            )
+
+    on_root(comm, compare)
+
+
+def _name_of(id_: str, digest: str) -> bytes:
+    return hashlib.blake2b(f"{digest} {id_}".encode(), digest_size=16).digest()
+
+
+def _check_unchanged(comm: Comm, listing: Listing, opened: Opened) -> None:
+    """Refuse to go on where what was packed has changed in the source; each rank reads its share.
+
+    Raises
+    ------
+    RcError
+    """
+    assert opened.store is not None, "what is finished is not opened for work"
+    store = opened.store
+    parts = on_root(comm, lambda: store.good)
+
+    def look() -> list[str]:
+        changed: list[str] = []
+        for part in parts[comm.rank :: comm.size]:
+            digests, ids = store.columns(part, "structures/sha256", "structures/id")
+            for k, row in enumerate(part.rows.tolist()):
+                (item,) = listing.items(row, row + 1)
+                if (storable(item.id), _read_digest(item)) != (ids[k], digests[k]):
+                    changed.append(ids[k])
+        return changed
+
+    changed = sorted(set(chain.from_iterable(comm.allgather(each(comm, look)))))
+    if changed:
+        raise RcError(
+            f"{store.folder}: {len(changed)} of the structures that are packed already have changed"
+            f" in the source since ({', '.join(changed[:3])}{', ...' if changed[3:] else ''}): "
+            "use the old ones, --overwrite, or another -o"
+        )
 
 
 def _pack_all(
-    comm: Comm,
-    listing: Listing,
-    work: Work,
-    stop: StopSignal,
-    opened: Opened,
-    count: int,
-    state: RunState,
+    comm: Comm, listing: Listing, work: Work, stop: StopSignal, opened: Opened, state: RunState
 ) -> Totals:
     run = work.run
     # Items that are dearer to pack cannot be told before they are read: stream order.
-    batches = np.arange(-(-count // BATCH_ROWS))
-    if run.shard:
-        batches = np.sort(shard_batches(np.ones(len(batches)), *run.shard))
-    total = sum(min(BATCH_ROWS, count - b * BATCH_ROWS) for b in batches.tolist())
-    initial = 0 if run.shard else len(opened.completed)
+    count = len(opened.done)
+    wanted = ~opened.done
+    if run.shard:  # whole stretches: no shard walks what is another's
+        i, n = run.shard
+        inside = np.arange(count)
+        wanted &= (inside >= count * i // n) & (inside < count * (i + 1) // n)
+    left = np.flatnonzero(wanted)
+    floor = DRAWS * comm.size * DRAW_MS / 1000
+    costs = np.full(len(left), PACKING_S)
+    order, bounds = guided(costs, comm.size, BATCH_ROWS, BATCH_S, max(floor, PACKING_S))
+    n_batches = len(bounds) - 1
+    initial = 0 if run.shard else count - len(left)
     with opened.recorder(comm) as recorder:
-        queue = WorkQueue(comm, len(batches), stop)
+        queue = WorkQueue(comm, n_batches, stop)
         made_of = functools.partial(_made_of, options=work.options, recorder=recorder)
         with (
             Hand(made_of, run.cpu_budget, recorder, lambda: queue.stopped) as hand,
             Progress(
-                total,
+                len(left) + initial,
                 "structures packed",
                 run.progress,
                 rank=comm.rank,
@@ -110,55 +168,56 @@ def _pack_all(
                 state=state,
             ) as progress,
         ):
-            worker = _Worker(comm, listing, work.options, opened, hand, queue)
-            totals = drive(comm, len(batches), batches, worker, progress, stop, queue)
+            plan = np.sort(left[order]), bounds
+            worker = _Worker(listing, work.options, opened, hand, queue, plan)
+            totals = drive(comm, n_batches, np.arange(n_batches), worker, progress, stop, queue)
     if totals.complete and not run.shard:
-        on_root(comm, functools.partial(merge_output, work.kind, run.output))
+        merge_output(work.kind, run.output, comm=comm, store=opened.store)
     return totals
 
 
 class _Worker:
-    """Does one batch of the stream; draws come in ascending order, so the stream is read once."""
+    """Does one batch of places in the source; draws ascend, so that each rank goes forward."""
 
     def __init__(
         self,
-        comm: Comm,
         listing: Listing,
         options: PackOptions,
         opened: Opened,
         hand: Hand,
         queue: WorkQueue,
+        plan: tuple[np.ndarray, np.ndarray],
     ):
-        self.rank, self.options, self.opened, self.hand = comm.rank, options, opened, hand
+        self.listing, self.options, self.opened, self.hand = listing, options, opened, hand
         self.queue = queue
+        self.rows, self.bounds = plan
         assert opened.store is not None, "what is finished is not opened for work"
         self.store = opened.store
-        self.stream, self.position = iter(listing), 0
 
     def __call__(self, number: int) -> tuple[int, int] | None:
-        start = number * BATCH_ROWS
-        items = list(
-            itertools.islice(self.stream, start - self.position, start - self.position + BATCH_ROWS)
-        )
-        self.position = start + len(items)
-        items = [replace(item, id=storable(item.id)) for item in items]
-        rows = np.arange(start, start + len(items))
-        # Within a run `duplicate` is the place in the stream; the merge settles what it becomes.
-        todo = ~self.opened.completed.contains([item.id for item in items], rows)
-        items, rows = [item for item, do in zip(items, todo, strict=True) if do], rows[todo]
-        batch = empty_batch(PACKED, len(items), dims(self.options))
-        batch["structures/duplicate"][:] = rows
-        atoms = []
-        for row, item in enumerate(items):
-            if self.queue.stopped:
-                return None
-            try:
-                atoms.append(self._pack(batch, row, item))
-            except Cut:
-                return None
-        if items:
-            self.store.write(batch, packed_children(atoms), f"{self.rank}-{number}")
-        return len(items), count_failures(batch)
+        rows = self.rows[self.bounds[number] : self.bounds[number + 1]]
+        batch = empty_batch(PACKED, len(rows), dims(self.options))
+        atoms: list[Atoms] = []
+        try:
+            for item in self._items(rows):
+                if self.queue.stopped:
+                    raise Cut
+                atoms.append(self._pack(batch, len(atoms), item))
+        except Cut:
+            self._write({path: values[: len(atoms)] for path, values in batch.items()}, rows, atoms)
+            return None
+        self._write(batch, rows, atoms)
+        return len(rows), count_failures(batch)
+
+    def _items(self, rows: np.ndarray) -> Iterator[Item]:
+        for stretch in np.split(rows, np.flatnonzero(np.diff(rows) > 1) + 1):
+            for item in self.listing.items(int(stretch[0]), int(stretch[-1]) + 1):
+                yield replace(item, id=storable(item.id))
+
+    def _write(self, batch: Batch, rows: np.ndarray, atoms: list[Atoms]) -> None:
+        """Write the first rows of a batch, as many as are done."""
+        if atoms:
+            self.store.write(batch, packed_children(atoms), rows[: len(atoms)])
 
     def _pack(self, batch: Batch, row: int, item: Item) -> Atoms:
         fields: dict[str, Any]
@@ -220,6 +279,14 @@ def _fill(batch: Batch, row: int, item: Item, fields: dict[str, Any], atoms: Ato
 
 def _digest(blob: bytes) -> str:
     return hashlib.sha256(blob).hexdigest() if blob else ""
+
+
+def _read_digest(item: Item) -> str:
+    """SHA-256 of an item's bytes; empty where they cannot be read."""
+    try:
+        return _digest(item.blob())
+    except OSError:
+        return ""
 
 
 def _digest_of(item: Item) -> str:

@@ -9,7 +9,7 @@ import functools
 import json
 from collections.abc import Callable, Collection
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 
@@ -17,26 +17,29 @@ from rc_hpc.core.apart import Cut
 from rc_hpc.core.errors import Status, StructureError, UsageError
 from rc_hpc.engine.hand import Hand
 from rc_hpc.engine.merging import merge_output
-from rc_hpc.engine.run import Opened, Work, count_failures, fail_row, log, on_root, open_run
+from rc_hpc.engine.run import Opened, Work, count_failures, fail_row, log, open_run
 from rc_hpc.kinds.common.given import Compute, Given
 from rc_hpc.kinds.common.source import Source
 from rc_hpc.kinds.packed.options import PackOptions
 from rc_hpc.kinds.packed.reader import PackedReader, packed_cell
 from rc_hpc.kinds.packed.schema import STRUCTURES
 from rc_hpc.oracle.cell import PackedCell
-from rc_hpc.parallel.launch import Comm
+from rc_hpc.parallel.launch import Comm, on_root
 from rc_hpc.parallel.progress import Progress
 from rc_hpc.parallel.queue import WorkQueue
 from rc_hpc.parallel.run import Totals, drive
-from rc_hpc.parallel.shard import batch_costs, make_batches, shard_batches
+from rc_hpc.parallel.shard import guided, shard_rows
 from rc_hpc.parallel.signals import StopSignal
 from rc_hpc.parallel.state import RunState
 from rc_hpc.store.batch import Batch, Children, empty_batch, empty_children
 from rc_hpc.store.schema import Schema
 
-#: A batch holds at most this predicted time, ms, and this many structures: long beside the
-#: 20 ms that writing it takes, short enough for ranks to end close together.
-BATCH_MS, BATCH_ROWS = 1000.0, 256
+#: A batch holds at most this predicted time, ms, and this many structures, so that a kill loses
+#: little, and at least the time of so many draws by all ranks, and of writing it.
+BATCH_MS, BATCH_ROWS = 1000.0, 1024
+DRAW_MS, DRAWS, WRITE_MS = 0.05, 3, 5.0
+#: Rows that lie this close together are read in one piece.
+_NEAR = 64
 
 
 class PackedRows:
@@ -142,27 +145,50 @@ def _compute_all(
 ) -> Totals:
     run, kind = work.run, work.kind
     costs = kind.load("costs")(work.options, shared, source.read)
-    bounds, order = make_batches(costs, min(1.0, BATCH_MS / costs.sum()), BATCH_ROWS)
+    numbers = _numbers(source)
+    wanted = ~opened.done[numbers]
     if run.shard:
-        order = shard_batches(batch_costs(costs, bounds), *run.shard)
-    done = opened.completed.contains(source.ids, source.read("duplicate"))
-    if opened.lost:
-        done &= ~np.isin(source.ids, list(opened.lost))
-    left = np.add.reduceat(~done, bounds[:-1], dtype=int)
-    order = order[left[order] > 0]
+        mine = np.zeros(len(wanted), bool)
+        mine[shard_rows(costs, *run.shard, BATCH_ROWS)] = True
+        wanted &= mine
+    left = np.flatnonzero(wanted)
+    floor = max(WRITE_MS, DRAWS * comm.size * DRAW_MS)
+    order, bounds = guided(costs[left], comm.size, BATCH_ROWS, BATCH_MS, floor)
+    n = len(bounds) - 1
     with opened.recorder(comm) as recorder:
         compute = kind.load("oracle")(work.options, Given(shared, recorder, run.output))
-        queue = WorkQueue(comm, len(order), stop)
-        total = int(left[order].sum())
+        queue = WorkQueue(comm, n, stop)
         with (
             Hand(compute, run.cpu_budget, recorder, lambda: queue.stopped) as hand,
-            Progress(total, kind.unit, run.progress, rank=comm.rank, state=state) as progress,
+            Progress(len(left), kind.unit, run.progress, rank=comm.rank, state=state) as progress,
         ):
-            worker = _Worker(comm, source, work, hand, opened, (done, bounds, costs), queue)
-            totals = drive(comm, len(order), order, worker, progress, stop, queue)
+            plan = _Plan(left[order], bounds, costs, numbers)
+            worker = _Worker(source, work, hand, opened, plan, queue)
+            totals = drive(comm, n, np.arange(n), worker, progress, stop, queue)
     if totals.complete and not run.shard:
-        on_root(comm, functools.partial(merge_output, kind, run.output))
+        merge_output(kind, run.output, comm=comm, store=opened.store)
     return totals
+
+
+def _numbers(source: Source) -> np.ndarray:
+    """Place of each row in the result, which is sorted by (id, duplicate, sha256)."""
+    numbers = np.arange(len(source))
+    if not isinstance(source, PackedRows):  # those of a packed file are
+        keys = zip(source.ids, source.read("duplicate"), source.read("sha256"), strict=True)
+        order = [row for *_, row in sorted((*key, row) for row, key in enumerate(keys))]
+        numbers[order] = np.arange(len(order))
+    return numbers
+
+
+class _Plan(NamedTuple):
+    """What all ranks draw from: rows in their order, cut at `bounds`; of each row of the source
+    its predicted time, ms, and its place in the result.
+    """
+
+    rows: np.ndarray
+    bounds: np.ndarray
+    costs: np.ndarray
+    numbers: np.ndarray
 
 
 def same_pack(reader: PackedReader, options: PackOptions, but: Collection[str] = ()) -> None:
@@ -183,20 +209,19 @@ def same_pack(reader: PackedReader, options: PackOptions, but: Collection[str] =
 
 
 class _Worker:
-    """Does one batch: a range of rows of the source, without those done before."""
+    """Does one batch: some rows of the source."""
 
     def __init__(
         self,
-        comm: Comm,
         source: Source,
         work: Work,
         hand: Hand,
         opened: Opened,
-        plan: tuple[np.ndarray, np.ndarray, np.ndarray],
+        plan: _Plan,
         queue: WorkQueue,
     ):
-        self.rank, self.source, self.hand, self.opened = comm.rank, source, hand, opened
-        self.done, self.bounds, self.costs = plan
+        self.source, self.hand, self.opened = source, hand, opened
+        self.plan = plan
         self.queue = queue
         self.schema, self.dims = work.schema, work.dims
         assert opened.store is not None, "what is finished is not opened for work"
@@ -204,25 +229,40 @@ class _Worker:
         self.drop = getattr(work.options, "quarantine", "keep") == "drop"
 
     def __call__(self, number: int) -> tuple[int, int] | None:
-        start, stop = int(self.bounds[number]), int(self.bounds[number + 1])
-        known, item = self.source.block(start, stop)
-        rows = np.flatnonzero(~self.done[start:stop])
+        first, last = self.plan.bounds[number : number + 2]
+        rows = self.plan.rows[first:last]
         batch = empty_batch(self.schema, len(rows), self.dims)
-        for path, values in known.items():
-            batch[path][:] = values[rows]
-        tables = []
-        for row, at in enumerate(rows):
-            if self.queue.stopped:
-                return None
-            expected_s = float(self.costs[start + at]) / 1000
-            compute = functools.partial(self.hand, expected_s=expected_s)
-            try:
-                tables.append(self._row(batch, row, functools.partial(item, int(at)), compute))
-            except Cut:
-                return None
-        children = joined(self.schema, self.dims, tables)
-        self.store.write(batch, children, f"{self.rank}-{number}")
+        tables: list[dict | None] = []
+        try:
+            for stretch in np.split(rows, np.flatnonzero(np.diff(rows) > _NEAR) + 1):
+                self._stretch(batch, stretch, tables)
+        except Cut:
+            self._write(
+                {path: values[: len(tables)] for path, values in batch.items()}, rows, tables
+            )
+            return None
+        self._write(batch, rows, tables)
         return len(rows), count_failures(batch)
+
+    def _write(self, batch: Batch, rows: np.ndarray, tables: list[dict | None]) -> None:
+        """Write the first rows of a batch, as many as are done."""
+        if tables:
+            children = joined(self.schema, self.dims, tables)
+            self.store.write(batch, children, self.plan.numbers[rows[: len(tables)]])
+
+    def _stretch(self, batch: Batch, rows: np.ndarray, tables: list[dict | None]) -> None:
+        """Fill the next rows of a batch with rows of the source that lie close together."""
+        start, first = int(rows[0]), len(tables)
+        known, item = self.source.block(start, int(rows[-1]) + 1)
+        for path, values in known.items():
+            batch[path][first : first + len(rows)] = values[rows - start]
+        for row in rows.tolist():
+            if self.queue.stopped:
+                raise Cut
+            expected_s = float(self.plan.costs[row]) / 1000
+            compute = functools.partial(self.hand, expected_s=expected_s)
+            taken = functools.partial(item, row - start)
+            tables.append(self._row(batch, len(tables), taken, compute))
 
     def _row(self, batch: dict, row: int, item: Callable[[], Any], compute: Compute) -> dict | None:
         """Fill one row of the batch; returns its child tables, None where nothing was computed."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Self
@@ -17,13 +16,13 @@ from rc_hpc.core.kind import Kind
 from rc_hpc.engine.hand import CRASHES
 from rc_hpc.engine.options import RunOptions
 from rc_hpc.kinds.common.beside import Beside
-from rc_hpc.parallel.launch import Comm
+from rc_hpc.parallel.launch import Comm, on_root
 from rc_hpc.store.attributes import result_versions
 from rc_hpc.store.claim import Claim
-from rc_hpc.store.completed import Completed
 from rc_hpc.store.conditions import accepted, check_conditions
 from rc_hpc.store.outputs import check_output
-from rc_hpc.store.parts import RECORD, PartStore, begun, discard
+from rc_hpc.store.part_file import Found
+from rc_hpc.store.parts import RECORD, PartStore, begun, begun_work, discard, done_rows
 from rc_hpc.store.reader import open_ours
 from rc_hpc.store.schema import Schema
 from rc_hpc.symmetry.recorder import FlightRecorder, crashed_ids
@@ -100,12 +99,10 @@ class Opened:
     ----------
     store
         None where the output is finished already.
-    completed
-        Rows that earlier runs have done.
+    done : (total,) bool
+        Rows of the source that earlier runs have done.
     crashed
         Ids given up after native crashes.
-    lost
-        Ids that are done, but must be done again.
     flights
         Folder for the flight recorders.
     claim
@@ -113,9 +110,8 @@ class Opened:
     """
 
     store: PartStore | None
-    completed: Completed
+    done: np.ndarray
     crashed: set[str]
-    lost: set[str]
     flights: Path
     claim: Claim | None = None
 
@@ -139,20 +135,6 @@ class Opened:
         return recorder
 
 
-def on_root(comm: Comm, function: Callable):
-    """Result of `function` on rank 0, on all ranks; its RcError is raised on all of them."""
-    result = None
-    if comm.rank == 0:
-        try:
-            result = function()
-        except RcError as error:
-            result = error
-    result = comm.bcast(result)
-    if isinstance(result, RcError):
-        raise result
-    return result
-
-
 def open_run(comm: Comm, work: Work, identity: dict) -> Opened:
     """Open the parts folder of an output under the rules of --resume, --overwrite and --shard.
 
@@ -169,56 +151,91 @@ def open_run(comm: Comm, work: Work, identity: dict) -> Opened:
     flights = folder / f"flight{shard}"
     claim = None
 
-    def store() -> PartStore:
-        return PartStore(folder, work.schema, work.dims, identity, run.accept_code)
-
-    def prepare() -> tuple[Completed, set[str], set[str]] | None:
+    def prepare() -> bool:
         nonlocal claim
         check_output(run.output, run.resume, run.overwrite, run.shard, work.kind.name)
         merged = run.output.exists() and not begun(folder) and not run.overwrite
         if merged and _finished(work, identity):
             work.beside.still_there()
-            return None
+            return True
         claim = Claim(folder, run.shard)
         try:
-            return _earlier(work, folder, flights, store)
+            _earlier(work, folder, flights)
+            _store(work, folder, identity, 0)
         except BaseException:
             claim.release()
             raise
+        return False
 
-    earlier = on_root(comm, prepare)
-    if earlier is None:
-        return Opened(None, Completed([]).seal(), set(), set(), flights)
-    completed, crashed, lost = earlier
-    return Opened(store(), completed, crashed, lost, flights, claim)
+    if on_root(comm, prepare):
+        return Opened(None, np.empty(0, bool), set(), flights)
+    try:
+        store = _store(work, folder, identity, comm.rank)
+        found = _look(comm, store)
+        done, crashed = on_root(comm, lambda: _done(work, store, found, identity["total"], flights))
+    except BaseException:
+        if claim is not None:
+            claim.release()
+        raise
+    return Opened(store, done, crashed, flights, claim)
 
 
-def _earlier(
-    work: Work, folder: Path, flights: Path, open_store: Callable[[], PartStore]
-) -> tuple[Completed, set[str], set[str]]:
-    """What earlier runs have done, the ids given up after crashes, and those to do again."""
+def _store(work: Work, folder: Path, identity: dict, rank: int) -> PartStore:
+    return PartStore(folder, work.schema, work.dims, identity, work.run.accept_code, rank)
+
+
+def _earlier(work: Work, folder: Path, flights: Path) -> None:
+    """Refuse, or remove, the work of earlier runs as --resume, --overwrite and --shard say."""
     run = work.run
     if run.overwrite:
         discard(folder)
     elif not (run.resume or run.shard):
-        if any(folder.glob("*.h5")):
+        if begun_work(folder):
             raise UsageError(
                 f"{folder} holds the unfinished work of an earlier run: --resume goes on with it, "
                 "--overwrite starts anew"
             )
         (folder / RECORD).unlink(missing_ok=True)  # that run did not come to any work
-    store = open_store()
-    if run.shard:  # other shards are at work in the same folder: look, but move nothing
-        parts = [part for part in store.names() if not store.problem(part)]
-    else:
-        store.clean()
-        parts = store.scan()
     refuse_link(flights)
     with disk_errors(flights):
         flights.mkdir(exist_ok=True)
-        crashed = {id_ for id_, times in crashed_ids(flights).items() if times >= CRASHES}
-    lost = work.beside.begin(store, parts, fresh=run.overwrite, shared=run.shard is not None)
-    return store.completed(parts), crashed, lost
+
+
+def _look(comm: Comm, store: PartStore) -> list[dict[str, Found] | RcError] | None:
+    """What lies in the files of earlier runs: each rank reads its share; all of it on rank 0."""
+    names = on_root(comm, store.names)
+    found: dict[str, Found] | RcError
+    try:
+        found = {name: store.look(name) for name in names[comm.rank :: comm.size]}
+    except RcError as error:
+        found = error
+    return comm.gather(found)
+
+
+def _done(
+    work: Work,
+    store: PartStore,
+    gathered: list[dict[str, Found] | RcError] | None,
+    total: int,
+    flights: Path,
+) -> tuple[np.ndarray, set[str]]:
+    """Rows that earlier runs have done, and ids given up after crashes."""
+    found: dict[str, Found] = {}
+    for one in gathered or []:
+        if isinstance(one, RcError):
+            raise one
+        found |= one
+    run = work.run
+    if run.shard:  # other shards are at work in the same folder: look, but move nothing
+        store.good = [part for one in found.values() for part in one.parts]
+    else:
+        store.clean()
+        store.settle(found)
+    crashed = {id_ for id_, times in crashed_ids(flights).items() if times >= CRASHES}
+    lost = work.beside.begin(store, store.good, fresh=run.overwrite, shared=run.shard is not None)
+    done = done_rows(store.good, total)
+    done[list(lost)] = False
+    return done, crashed
 
 
 def _finished(work: Work, identity: dict) -> bool:

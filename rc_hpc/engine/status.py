@@ -31,7 +31,8 @@ class Progress:
     total
         Rows of the whole job, where known.
     parts, unusable, rejected
-        Parts in the folder, those among them that cannot be used, and those set aside earlier.
+        Files of parts in the folder, those among them that cannot be used, or not wholly, and those
+        set aside earlier.
     noun
         What a row is, in the plural.
     """
@@ -86,9 +87,8 @@ def status(output: str | Path, total: int | None = None) -> Progress:
     kind = read_run(folder)["kind"]
     store = PartStore.open(folder, schema_of(kind, folder))
     names = store.names()
-    problems = {part: store.problem(part) for part in names}
-    good = [part for part in names if not problems[part]]
-    codes = store.count_status(good)
+    found = {name: store.look(name) for name in names}
+    codes = store.count_status(part for one in found.values() for part in one.parts)
     return Progress(
         folder,
         False,
@@ -96,7 +96,7 @@ def status(output: str | Path, total: int | None = None) -> Progress:
         _named(codes),
         store.identity.get("total") if total is None else total,
         len(names),
-        tuple(part for part in names if problems[part]),
+        tuple(name for name, one in found.items() if one.problem or one.damaged),
         len(store.rejected()),
         _noun(kind),
     )

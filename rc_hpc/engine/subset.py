@@ -86,17 +86,19 @@ def _copy(
     try:
         discard(folder)
         store = PartStore(folder, PACKED, dims(options), identity)
-        for number, start in enumerate(range(0, len(reader), ROWS)):
+        written = 0
+        for start in range(0, len(reader), ROWS):
             stop = min(start + ROWS, len(reader))
             its = np.array([row - start for row in rows if start <= row < stop], int)
             if not len(its):
                 continue
             chosen = chosen_rows(Rows(*reader.rows(start, stop)), its)
-            store.write(chosen.batch, chosen.children, f"copy-{number}")
+            store.write(chosen.batch, chosen.children, written + np.arange(len(its)))
+            written += len(its)
         whole = {"complete_rows": 1, "total": len(rows)}
         if not bool(reader.attrs.get("complete_rows", 1)):
             whole |= {"complete_rows": 0, "total": int(reader.attrs["total"])}
-        merge(folder, output, PACKED, store.dims, statics(options), whole)
+        merge(store, output, statics(options), whole)
         discard(folder)
     except OSError as error:
         raise RcError(f"{output}: cannot be written ({error.strerror}): free space") from error

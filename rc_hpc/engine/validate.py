@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Collection, Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import h5py
@@ -16,10 +17,14 @@ from rc_hpc.store import layout
 from rc_hpc.store.attributes import REQUIRED
 from rc_hpc.store.batch import shape_of
 from rc_hpc.store.content import content_hash, datasets
+from rc_hpc.store.leaves import damaged_leaves
 from rc_hpc.store.opening import DAMAGE, first_line, problem_of, unreadable
 from rc_hpc.store.parts import PartStore, read_run
 from rc_hpc.store.reader import stranger
 from rc_hpc.store.schema import Schema
+
+#: CPU time to look for what is damaged, s.
+_LOOK_S = 600.0
 
 
 def validate(path: str | Path) -> list[str]:
@@ -37,7 +42,19 @@ def validate(path: str | Path) -> list[str]:
         problems: list[str] = alone(_validate_file, path)
     except Lost as lost:  # HDF5 may crash on a damaged file
         return [f"{path}: damaged: the HDF5 library crashed on it (signal {lost.signal})"]
+    if problems:
+        with suppress(Lost):
+            problems += alone(_damaged_rows, path, cpu_s=_LOOK_S)
     return problems
+
+
+def _damaged_rows(path: Path) -> list[str]:
+    """Which rows of which datasets are damaged, where the file can be opened and tells."""
+    try:
+        with layout.open_bare(path) as h5:
+            return [f"{path}: {damage}" for damage in damaged_leaves(h5)]
+    except DAMAGE:
+        return []
 
 
 def _validate_file(path: Path) -> list[str]:
@@ -56,9 +73,10 @@ def _validate_file(path: Path) -> list[str]:
 
 def _parts_problems(folder: Path) -> Iterator[str]:
     store = PartStore.open(folder, schema_of(read_run(folder)["kind"], folder))
-    for part in store.names():
-        if problem := store.problem(part):
-            yield f"{folder / part}: {problem}"
+    for name in store.names():
+        found = store.look(name)
+        for problem in (*([found.problem] if found.problem else ()), *found.damaged):
+            yield f"{folder / name}: {problem}"
 
 
 def _file_problems(h5: h5py.File) -> Iterator[str]:
@@ -121,7 +139,9 @@ def _column_problems(h5: h5py.File, schema: Schema) -> Iterator[str]:
 
 
 def _same_type(found: np.dtype, wanted: np.dtype) -> bool:
-    """Whether a type is as wanted; older enums have fewer members."""
+    """Whether a type is as wanted; older enums have fewer members, texts a length or none."""
+    if h5py.check_string_dtype(wanted):
+        return h5py.check_string_dtype(found) is not None
     own, members = h5py.check_enum_dtype(found), h5py.check_enum_dtype(wanted)
     older = own is not None and members is not None and own.items() <= members.items()
     return bool(found == wanted) and (older or own == members)

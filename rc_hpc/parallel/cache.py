@@ -166,6 +166,10 @@ def compile_seconds() -> float:
     return COMPILE_CPU_S * max(1.0, busy / cores)
 
 
+#: Files of kernels that packing calls, which are compiled in seconds.
+_LIGHT = "near."
+
+
 def tell_of_compiling(folder: Path) -> None:
     """Warn where no kernel of this copy of the program is compiled yet, and for how long it will.
 
@@ -173,7 +177,8 @@ def tell_of_compiling(folder: Path) -> None:
     """
     # numba files what it compiles under the folder of its source, named by a hash of its path.
     mine = hashlib.sha1(str(_KERNELS).encode(), usedforsecurity=False).hexdigest()
-    if not any(folder.glob(f"*{mine}*/*.nbi")):
+    made = (path.name for path in folder.glob(f"*{mine}*/*.nbi"))
+    if all(name.startswith(_LIGHT) for name in made):
         clean_old(folder)
         log.warning(
             "compiling the kernels, once for this copy of the program and this machine: "
@@ -182,7 +187,7 @@ def tell_of_compiling(folder: Path) -> None:
         )
 
 
-def warm_once_per_node(comm: Comm, warm: Callable[[], object]) -> None:
+def warm_once_per_node(comm: Comm, warm: Callable[[], object], tell: bool = True) -> None:
     """Call `warm` on all ranks, first on one of each node: it compiles, the others load.
 
     Where rank 0's cache folder is seen from another node, rank 0 compiles for that node too.
@@ -191,9 +196,11 @@ def warm_once_per_node(comm: Comm, warm: Callable[[], object]) -> None:
     ----------
     warm
         Runs every kernel once on small input.
+    tell
+        Say so where it takes long.
     """
     folder = prepare_numba_cache()
-    if comm.rank == 0:
+    if comm.rank == 0 and tell:
         tell_of_compiling(folder)
     if comm.size == 1:
         warm()

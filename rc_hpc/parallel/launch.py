@@ -15,6 +15,7 @@ import traceback
 import warnings
 from collections.abc import Callable, Mapping
 
+from rc_hpc.core.apart import Cut
 from rc_hpc.core.errors import DOUBTFUL, Exit, RcError, fault_of_files
 
 # SLURM_NTASKS is not among them: a batch script has it too, and a plain python there is one task.
@@ -125,6 +126,33 @@ class MpiComm:
 
 Comm = SerialComm | MpiComm
 _comm: Comm | None = None
+
+
+def on_root(comm: Comm, function: Callable):
+    """Result of `function` on rank 0, on all ranks; its RcError or stop is raised on all."""
+    result = None
+    if comm.rank == 0:
+        try:
+            result = function()
+        except (RcError, Cut) as error:
+            result = error
+    result = comm.bcast(result)
+    if isinstance(result, (RcError, Cut)):
+        raise result
+    return result
+
+
+def each(comm: Comm, function: Callable):
+    """Result of `function` on each rank; an RcError or a stop of any of them is raised on all."""
+    result, fault = None, None
+    try:
+        result = function()
+    except (RcError, Cut) as error:
+        fault = error
+    for one in comm.allgather(fault):
+        if one is not None:
+            raise one
+    return result
 
 
 def launched_sizes(environ: Mapping[str, str] = os.environ) -> list[int]:

@@ -25,6 +25,11 @@ CHUNK_ROWS = 1 << 13
 #: repeat exactly, of which a census is full, are torn apart by it (a file of 1,820 rows is 38 %
 #: smaller without).
 GZIP_LEVEL = 1
+#: Rows of a chunk of texts, whatever their length.
+TEXT_ROWS = 1 << 11
+#: Longest text, in bytes, up to which a column of texts has one length in the file: such chunks can
+#: be made apart from it. Longer ones lie behind references, which only the file itself can make.
+TEXT_BYTES = 96
 #: Dimension of the main rows.
 MAIN_DIM = "structure"
 # netCDF-4's mark of a scale that only gives a length.
@@ -44,10 +49,16 @@ def open_bare(path: str | Path) -> h5py.File:
         return h5py.File(path, "r")  # this process has it open already, with other flags
 
 
-def h5_dtype(column: Column) -> Any:
-    """Type in the file: variable-length UTF-8, an HDF5 enum over uint8, or the NumPy type."""
+def h5_dtype(column: Column, length: int = 0) -> Any:
+    """Type in the file: UTF-8, an HDF5 enum over uint8, or the NumPy type.
+
+    Parameters
+    ----------
+    length
+        Bytes of every text; 0: each has its own.
+    """
     if column.dtype == TEXT:
-        return h5py.string_dtype()
+        return h5py.string_dtype(length=length or None)
     if isinstance(column.dtype, EnumType):
         members: Mapping[str, IntEnum] = column.dtype.__members__
         codes = {name: int(member) for name, member in members.items()}
@@ -55,22 +66,33 @@ def h5_dtype(column: Column) -> Any:
     return np.dtype(column.dtype)
 
 
-def create(h5: h5py.File, path: str, column: Column, shape: tuple[int, ...]) -> h5py.Dataset:
-    """Create the dataset of a column, still unwritten, with its attributes."""
+def chunk_rows(column: Column, shape: tuple[int, ...]) -> int:
+    """Rows of a whole chunk of a column, a power of two; also those of a leaf of its hashes."""
+    if column.dtype == TEXT:
+        return TEXT_ROWS
+    row = int(h5_dtype(column).itemsize) * int(np.prod(shape[1:], dtype=np.int64))
+    return min(CHUNK_ROWS, 1 << max(0, (CHUNK_BYTES // max(1, row)).bit_length() - 1))
+
+
+def create(
+    h5: h5py.File, path: str, column: Column, shape: tuple[int, ...], length: int = 0
+) -> h5py.Dataset:
+    """Create the dataset of a column, still unwritten, with its attributes.
+
+    `length` as in `h5_dtype`.
+    """
     storage = {}
     if shape and 0 not in shape:
-        dtype = h5_dtype(column)
-        row = dtype.itemsize * int(np.prod(shape[1:], dtype=np.int64))
-        rows = min(CHUNK_ROWS, 1 << max(0, (CHUNK_BYTES // row).bit_length() - 1))
-        chunks = (min(rows, shape[0]), *shape[1:])
+        chunks = (min(chunk_rows(column, shape), shape[0]), *shape[1:])
         storage = {
             "chunks": chunks,
             "compression": "gzip",
             "compression_opts": GZIP_LEVEL,
         }
-    dataset = h5.create_dataset(
-        path, shape=shape, dtype=h5_dtype(column), track_times=False, **storage
-    )
+    dtype = h5_dtype(column, length)
+    dataset = h5.create_dataset(path, shape=shape, dtype=dtype, track_times=False, **storage)
+    if length:
+        dataset.attrs["_Encoding"] = "utf-8"  # netCDF-4's word for it: readers give text, not bytes
     dataset.attrs["units"] = column.unit
     dataset.attrs["description"] = column.description
     if isinstance(column.dtype, type) and issubclass(column.dtype, IntEnum):

@@ -25,6 +25,7 @@ from rc_hpc.store.attributes import REQUIRED
 from rc_hpc.store.content import content_hash
 from rc_hpc.store.files import seal_problem
 from rc_hpc.store.layout import is_length, open_bare, row_blocks
+from rc_hpc.store.part_file import MAGIC
 
 log = logging.getLogger("rc_hpc")
 
@@ -44,6 +45,7 @@ HDF5 = b"\x89HDF\r\n\x1a\n"
 #: First bytes of files that are met in place of ours.
 _SIGNATURES = (
     (HDF5, "a damaged or truncated HDF5 file"),
+    (MAGIC, "a part of an unfinished run of rc_hpc; merge its folder first"),
     (b"\x1f\x8b", "a gzip archive"),
     (b"PK\x03\x04", "a zip archive"),
     (b"SQLite format 3", "an SQLite database (an ASE one?)"),

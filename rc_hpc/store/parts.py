@@ -1,7 +1,7 @@
-"""The folder `<output>.parts/`: what ranks have finished, one private file per batch.
+"""The folder `<output>.parts/`: what ranks have finished, one private file a rank and run.
 
-A part is finished when it has its final name. Its name, the rank and the run that
-wrote it have no influence on the merged file.
+A record in such a file is finished when it is whole. The names of the files, and which rank and run
+wrote a record, have no influence on the merged file.
 """
 
 from __future__ import annotations
@@ -13,16 +13,17 @@ import os
 import shutil
 import uuid
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
+
+import numpy as np
 
 from rc_hpc.core.errors import RcError
 from rc_hpc.core.files import clean_leftovers, disk_errors, refuse_link, sync_folder, write_whole
 from rc_hpc.store.batch import Batch, Children
-from rc_hpc.store.completed import Completed
 from rc_hpc.store.conditions import accepted, check_conditions, code_fingerprint
-from rc_hpc.store.part_file import ENDING, Form, PartFile
+from rc_hpc.store.part_file import ENDING, FORMAT, Form, Found, Part, PartFile, PartWriter, look
 from rc_hpc.store.schema import SCHEMA_VERSION, Schema
 
 log = logging.getLogger(__name__)
@@ -31,11 +32,18 @@ log = logging.getLogger(__name__)
 RECORD = "run.json"
 #: Start of the names of the marks that allow parts of other code.
 ACCEPTED = "accepted-code-"
+#: What a merge leaves beside the parts while it is at work.
+SPILLS = "*.spill"
 
 
 def begun(folder: str | Path) -> bool:
     """Whether a run has begun in this parts folder and is not merged yet."""
     return (Path(folder) / RECORD).is_file()
+
+
+def begun_work(folder: str | Path) -> bool:
+    """Whether a parts folder holds work, of this or of earlier versions."""
+    return any(any(Path(folder).glob(pattern)) for pattern in (f"*{ENDING}", "*.h5"))
 
 
 class PartStore:
@@ -50,6 +58,8 @@ class PartStore:
     identity
         What the work depends on: `options_hash`, `options` (JSON text), `input_hash`, ...
         Written to `run.json` by whoever comes first; a later run must have the same.
+    rank
+        Of the writer, told in the name of its file.
 
     Raises
     ------
@@ -64,15 +74,19 @@ class PartStore:
         dims: dict[str, int],
         identity: dict[str, Any],
         accept_code: str | None = None,
+        rank: int = 0,
     ):
         self.folder = Path(folder)
         self.schema = schema
         self.dims = {name: int(length) for name, length in dims.items()}
         self.form = Form(schema, self.dims)
-        #: Names of the parts that the last `scan` found good, and of those moved to `rejected/`.
-        self.good: list[str] = []
+        #: Parts that the last `scan` found good, and files and records that it could not use.
+        self.good: list[Part] = []
         self.set_aside: list[str] = []
-        self._run = uuid.uuid4().hex[:8]
+        #: Parts written here: they need no check.
+        self.written: list[Part] = []
+        self._name = f"{rank}-{uuid.uuid4().hex[:8]}{ENDING}"
+        self._writer: PartWriter | None = None
         #: Fingerprint of the code at work here.
         self.code = code_fingerprint(identity)
         text = self._text(identity)
@@ -94,6 +108,7 @@ class PartStore:
         run = {
             "kind": self.schema.kind,
             "schema_version": SCHEMA_VERSION,
+            "part_format": FORMAT,
             "dims": self.dims,
             "identity": identity,
         }
@@ -121,24 +136,26 @@ class PartStore:
         """Fingerprints of other code whose parts are joined with those of this run's."""
         return sorted(path.name[len(ACCEPTED) :] for path in self.folder.glob(f"{ACCEPTED}*"))
 
-    def write(self, batch: Batch, children: Children, name: str) -> str:
-        """Write a finished batch; returns the part's file name.
+    def write(self, batch: Batch, children: Children, rows: Sequence[int] | np.ndarray) -> Part:
+        """Write a finished batch.
 
         Parameters
         ----------
-        name
-            Unique among the writers of this run (rank and batch number); the run is added.
+        rows : (n,)
+            Number of each row in the source: what tells that it is done.
         """
-        part = f"{name}-{self._run}{ENDING}"
-        marks = {"identity_hash": self.identity_hash, "code": self.code}
-        PartFile.write(self.folder / part, self.form, batch, children, marks)
+        if self._writer is None:
+            marks = {"identity_hash": self.identity_hash, "code": self.code}
+            self._writer = PartWriter(self.folder / self._name, self.form, marks)
+        part = self._writer.write(batch, children, np.asarray(rows, np.int64))
+        self.written.append(part)
         return part
 
-    def open_part(self, part: str) -> PartFile:
+    def open_part(self, part: Part) -> PartFile:
         """A finished part, to be read."""
-        return PartFile(self.folder / part)
+        return PartFile(self.folder / part.file, part.at)
 
-    def read(self, part: str) -> tuple[Batch, Children]:
+    def read(self, part: Part) -> tuple[Batch, Children]:
         """Batch and children of a part."""
         with self.open_part(part) as file:
             tables = {
@@ -147,75 +164,94 @@ class PartStore:
             }
         return tables.pop(""), {prefix[:-1]: arrays for prefix, arrays in tables.items()}
 
-    def columns(self, part: str, *paths: str) -> list[Any]:
+    def columns(self, part: Part, *paths: str) -> list[Any]:
         """Some columns of a part."""
         with self.open_part(part) as file:
             return [file[path] for path in paths]
 
     def names(self) -> list[str]:
-        """File names of all parts, unchecked, sorted."""
+        """Names of all files of parts, unchecked, sorted."""
         return sorted(path.name for path in self.folder.glob(f"*{ENDING}") if path.is_file())
 
-    def problem(self, part: str) -> str:
-        """Why a part cannot be used, or an empty string; its checksum is computed again."""
+    def look(self, name: str) -> Found:
+        """What lies in a file; its checksums are computed again, and nothing is changed."""
         marks = {
             "identity_hash": (self.identity_hash,),
             "code": (code_fingerprint(self.identity), *self.accepted_code()),
         }
-        return PartFile.problem(self.folder / part, self.form, marks)
+        return look(self.folder / name, self.form, marks)
 
-    def scan(self) -> list[str]:
-        """Check all parts, move unusable ones to `rejected/`, return the names of the good ones.
+    def scan(self) -> list[Part]:
+        """Look at all files, set aside what cannot be used, return the good parts.
 
-        Only one process may call this. Every part is read once, for its checksum.
+        Only one process may call this. Every file is read once, for its checksums.
+        """
+        return self.settle({name: self.look(name) for name in self.names()})
+
+    def settle(self, found: Mapping[str, Found]) -> list[Part]:
+        """Set aside what was found to be unusable, keep and return the good parts.
+
+        Files are moved to `rejected/`; of single records that are damaged it is told, and their
+        rows are done again. Only one process may call this.
         """
         self.good, self.set_aside = [], []
-        for part in self.names():
-            problem = self.problem(part)
-            if problem:
-                self._reject(part, problem)
-            else:
-                self.good.append(part)
+        for name in sorted(found):
+            one = found[name]
+            self.good += one.parts
+            if one.problem:
+                self._reject(name, one.problem)
+            for problem in one.damaged:
+                self.set_aside.append(name)
+                log.warning("%s: %s; its rows are done again", self.folder / name, problem)
+            if one.torn:
+                log.info("%s: a record was not finished and does not count", self.folder / name)
         return list(self.good)
 
-    def _reject(self, part: str, problem: str) -> None:
+    def _reject(self, name: str, problem: str) -> None:
         rejected = self.folder / "rejected"
         with disk_errors(rejected):
             rejected.mkdir(exist_ok=True)
-            target = rejected / part
+            target = rejected / name
             while target.exists():
                 target = target.with_name(f"again-{target.name}")
-            os.replace(self.folder / part, target)
+            os.replace(self.folder / name, target)
             sync_folder(rejected)
-        self.set_aside.append(part)
+        self.set_aside.append(name)
         log.warning(
-            "%s: %s; moved to %s, its rows are done again", self.folder / part, problem, rejected
+            "%s: %s; moved to %s, its rows are done again", self.folder / name, problem, rejected
         )
 
     def rejected(self) -> list[str]:
         """File names of the parts ever set aside."""
         return sorted(path.name for path in (self.folder / "rejected").glob(f"*{ENDING}"))
 
-    def completed(self, parts: list[str] | None = None) -> Completed:
-        """What the parts (by default, all that pass a `scan`) hold, as an index of ids."""
-        parts = self.scan() if parts is None else parts
-        index = Completed(parts)
-        for number, part in enumerate(parts):
-            index.add(number, *self.columns(part, "structures/id", "structures/duplicate"))
-        return index.seal()
-
-    def count_status(self, parts: list[str]) -> Counter[int]:
+    def count_status(self, parts: Iterable[Part]) -> Counter[int]:
         """Number of rows by status code; rows done more than once count once."""
-        where = self.completed(parts).where
-        count: Counter[int] = Counter()
-        for number, part in enumerate(parts):
-            [codes] = self.columns(part, "structures/status")
-            count.update(codes[where[where[:, 0] == number, 1]].tolist())
-        return count
+        seen: list[np.ndarray] = []
+        codes: list[np.ndarray] = []
+        for part in parts:
+            seen.append(part.rows)
+            codes += self.columns(part, "structures/status")
+        if not seen:
+            return Counter()
+        _, first = np.unique(np.concatenate(seen), return_index=True)
+        return Counter(np.concatenate(codes)[first].tolist())
 
     def clean(self) -> list[str]:
         """Remove what dead writers have left half-written; only one process may call this."""
-        return clean_leftovers(self.folder)
+        removed = clean_leftovers(self.folder)
+        for spill in self.folder.glob(SPILLS):
+            spill.unlink(missing_ok=True)
+            removed.append(spill.name)
+        return removed
+
+
+def done_rows(parts: Iterable[Part], total: int) -> np.ndarray:
+    """Which rows of a source of `total` are done, (total,) bool."""
+    done = np.zeros(total, bool)
+    for part in parts:
+        done[part.rows[part.rows < total]] = True
+    return done
 
 
 def discard(folder: str | Path) -> None:
@@ -223,7 +259,9 @@ def discard(folder: str | Path) -> None:
     folder = Path(folder)
     if not folder.is_dir():
         return
-    ours = (*folder.glob(f"*{ENDING}"), *folder.glob(".*.tmp"), *folder.glob(f"{ACCEPTED}*"))
+    # those of earlier versions are HDF5
+    patterns = (f"*{ENDING}", "*.h5", SPILLS, ".*.tmp", f"{ACCEPTED}*")
+    ours = [path for pattern in patterns for path in folder.glob(pattern)]
     for path in (*ours, folder / RECORD):
         path.unlink(missing_ok=True)
     for flights in folder.glob("flight*"):
@@ -241,6 +279,12 @@ def read_run(folder: str | Path) -> dict[str, Any]:
         run: dict[str, Any] = json.loads(record.read_text(encoding="utf-8"))
         if {"kind", "schema_version", "dims", "identity"} <= run.keys():
             _check_code_is_named(folder, run["identity"])
+            if run.get("part_format") != FORMAT:
+                raise RcError(
+                    f"{folder}: its parts are of another format than this version of rc_hpc writes"
+                    " and reads: finish the work with the version that began it, or start anew "
+                    "with --overwrite"
+                )
             return run
     except FileNotFoundError:
         raise RcError(f"{folder}: not a parts folder (no run.json)") from None

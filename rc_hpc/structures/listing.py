@@ -74,11 +74,11 @@ def file_items(
         Nobody has named the file: `NoStructure` is raised of a JSON of something else.
     """
     if not os.path.isfile(path):
-        yield _broken(id, path, Status.read_error, f"it cannot be opened as a file{_fault(path)}")
+        yield broken(id, path, Status.read_error, f"it cannot be opened as a file{_fault(path)}")
         return
     kind = format or format_of(path)
     if kind is None:
-        yield _broken(
+        yield broken(
             id,
             path,
             Status.read_error,
@@ -93,10 +93,10 @@ def file_items(
     except (OSError, ValueError, sqlite3.Error, RecursionError) as error:
         if of_folder and empty and isinstance(error, NoStructure):
             raise
-        yield _broken(id, path, Status.read_error, f"{one_line(error)}; repair the file")
+        yield broken(id, path, Status.read_error, f"{one_line(error)}; repair the file")
     else:
         if empty:
-            yield _broken(id, path, Status.empty, "it holds no structures; write them again")
+            yield broken(id, path, Status.empty, "it holds no structures; write them again")
 
 
 def _fault(path: str) -> str:
@@ -110,7 +110,7 @@ def _fault(path: str) -> str:
     return "; it is a folder"
 
 
-def _broken(id: str, source: str, status: Status, message: str) -> Item:
+def broken(id: str, source: str, status: Status, message: str) -> Item:
     """An item that stands for something unreadable; it has no bytes."""
     return Item(id, source, bytes, partial(_refuse, status, message))
 

@@ -17,13 +17,23 @@ from pathlib import Path
 from rc_hpc.core.errors import UsageError
 from rc_hpc.structures import aflow, mp
 from rc_hpc.structures.catalogue import catalogue_items
-from rc_hpc.structures.files import mapped, read_span
+from rc_hpc.structures.files import is_gzip, mapped, read_span
 from rc_hpc.structures.layouts import NoStructure
 from rc_hpc.structures.listing import FORMATS, file_items, format_of
 from rc_hpc.structures.readers import read_prototype
 from rc_hpc.structures.record import Item
 from rc_hpc.structures.scan import json_spans
-from rc_hpc.structures.synthetic import synthetic_items
+from rc_hpc.structures.shelves import (
+    Database,
+    Files,
+    Lines,
+    Numbered,
+    Shelf,
+    Walked,
+    told_strays,
+    walk,
+)
+from rc_hpc.structures.synthetic import synthetic_item, synthetic_items
 
 KINDS = (
     "a CIF, POSCAR, (ext)XYZ, pymatgen JSON or JSONL file (.gz too), an ASE database (.db), "
@@ -70,14 +80,71 @@ def iter_items(
         At once, for a source that does not exist or is malformed; while listing,
         for a folder without files.
     """
-    if format is not None and format not in FORMATS:
-        raise UsageError(f"there is no format {format!r}; choose one of {', '.join(FORMATS)}")
-    if not 0 <= seed < 1 << 63:
-        raise UsageError(f"--seed {seed}: give a whole number from 0 to {(1 << 63) - 1}")
+    _check_request(format, seed)
     names = Counter(Path(source).name for source in sources)
     found: Counter[str] = Counter() if strays is None else strays
     listings = [_listing(str(source), format, seed, names, found) for source in sources]
     return (item for listing in listings for item in listing())
+
+
+def _check_request(format: str | None, seed: int) -> None:
+    if format is not None and format not in FORMATS:
+        raise UsageError(f"there is no format {format!r}; choose one of {', '.join(FORMATS)}")
+    if not 0 <= seed < 1 << 63:
+        raise UsageError(f"--seed {seed}: give a whole number from 0 to {(1 << 63) - 1}")
+
+
+def shelves_of(
+    sources: Sequence[str],
+    *,
+    format: str | None = None,
+    seed: int = 0,
+    skip: Callable[[str], bool] = lambda path: False,
+) -> list[Shelf]:
+    """The same items as `iter_items` gives, by number: one shelf for each source.
+
+    Parameters
+    ----------
+    skip
+        Whether a file is left out.
+    """
+    _check_request(format, seed)
+    names = Counter(Path(source).name for source in sources)
+    shelves = (_shelf(str(source), format, seed, names, skip) for source in sources)
+    return [shelf for shelf in shelves if shelf is not None]
+
+
+def _shelf(
+    source: str, format: str | None, seed: int, names: Counter[str], skip: Callable[[str], bool]
+) -> Shelf | None:
+    strays: Counter[str] = Counter()
+    listing = _listing(source, format, seed, names, strays)
+    if source.startswith("synthetic:"):
+        count, natoms = _synthetic_numbers(source)
+        item = partial(synthetic_item, natoms=natoms, seed=seed)
+        return Numbered(count, item, f"{source} of seed {seed}")
+    path = os.path.expanduser(source)
+    if source not in _COLLECTIONS and source.partition(":")[0] not in ("aflow", "mp"):
+        if os.path.isdir(path):
+            nothing = partial(_no_files, path)
+            return Files(partial(walk, path), path, format, True, nothing, skip)
+        if os.path.isfile(path):
+            if skip(path):
+                return None
+            kind = format or format_of(path)
+            id_ = Path(path).name if names[Path(path).name] == 1 else source
+            if kind == "jsonl" and not is_gzip(path):
+                return Lines(path, id_, "")
+            if kind == "db":
+                return Database(path, id_)
+        elif not os.path.lexists(path) and glob.has_magic(path):
+            paths = partial(_matched, sorted(glob.glob(path, recursive=True)))
+            nothing = partial(_no_files, path)
+            return Files(paths, _fixed(path), format, False, nothing, skip)
+    return Walked(lambda: (item for item in listing() if not skip(item.source)), strays)
+
+
+_COLLECTIONS = ("prototypes", "catalogue")
 
 
 def _listing(
@@ -119,18 +186,11 @@ def _synthetic_numbers(source: str) -> tuple[int, int | None]:
     return int(parts[0]), int(parts[1]) if len(parts) == 2 else None
 
 
-def told_strays(strays: Counter[str]) -> str:
-    """Files that were passed over, as a phrase: how many of what."""
-    kinds = ", ".join(f"{n} {ending}" for ending, n in strays.most_common(6))
-    more = ", ..." if len(strays) > 6 else ""
-    return f"{strays.total()} files that are no structures ({kinds}{more})"
-
-
 def _folder(folder: str, format: str | None, strays: Counter[str]) -> Iterator[Item]:
     """Items of the structure files below a folder; what else lies there is counted."""
     passed: Counter[str] = Counter()
     found = False
-    for path in _walk(folder):
+    for path in walk(folder):
         ending = Path(path).suffix.lower() or "without ending"
         if format is None and os.path.isfile(path) and format_of(path) is None:
             passed[ending] += 1
@@ -142,48 +202,39 @@ def _folder(folder: str, format: str | None, strays: Counter[str]) -> Iterator[I
         except NoStructure:
             passed[ending] += 1
     if not found:
-        also = f" but {told_strays(passed)}; name a format with --format" if passed else ""
-        raise UsageError(f"the folder {folder!r} holds no files of structures{also}; give {KINDS}")
+        raise UsageError(_no_files(folder, told_strays(passed) if passed else ""))
     strays.update(passed)
 
 
+def _no_files(folder: str, passed: str) -> str:
+    also = f" but {passed}; name a format with --format" if passed else ""
+    return f"the folder {folder!r} holds no files of structures{also}; give {KINDS}"
+
+
 def _glob(pattern: str, matches: list[str], format: str | None) -> Iterator[Item]:
+    for path in _matched(matches):
+        yield from _below(path, _fixed(pattern), format)
+
+
+def _fixed(pattern: str) -> str:
+    """Folder before the first character of a glob that stands for others."""
     fixed = pattern[: min(pattern.find(c) for c in "*?[" if c in pattern)]
-    base = os.path.dirname(fixed) or "."
+    return os.path.dirname(fixed) or "."
+
+
+def _matched(matches: list[str]) -> Iterator[str]:
+    """Files that a glob has found, and those below folders, each once."""
     seen = set()  # with ** a folder and its files both match
     for match in matches:
-        for path in _walk(match) if os.path.isdir(match) else (match,):
+        for path in walk(match) if os.path.isdir(match) else (match,):
             if path not in seen:
                 seen.add(path)
-                yield from _below(path, base, format)
+                yield path
 
 
 def _below(path: str, base: str, format: str | None, of_folder: bool = False) -> Iterator[Item]:
     below = Path(os.path.relpath(path, base)).as_posix()
     return file_items(path, below, f"{below}#", format, of_folder)
-
-
-def _walk(folder: str, above: tuple[str, ...] = ()) -> Iterator[str]:
-    """Files below a folder, sorted by name level by level; hidden ones and link loops left out.
-
-    A folder that cannot be opened is given as a path of its own.
-    """
-    real = os.path.realpath(folder)
-    if real in above:
-        return
-    try:
-        names = sorted(os.listdir(folder))
-    except OSError:
-        yield folder
-        return
-    for name in names:
-        path = os.path.join(folder, name)
-        if name.startswith("."):
-            continue
-        if os.path.isdir(path):
-            yield from _walk(path, (*above, real))
-        else:
-            yield path
 
 
 def _prototypes() -> Iterator[Item]:

@@ -44,11 +44,15 @@ def synthetic_items(count: int, natoms: int | None, seed: int) -> Iterator[Item]
     natoms
         Atoms per cell aimed at (reached from below where the group allows); None draws it.
     """
+    return (synthetic_item(k, natoms, seed) for k in range(count))
+
+
+def synthetic_item(k: int, natoms: int | None, seed: int) -> Item:
+    """Crystal `k` of a seed."""
     size = "" if natoms is None else f"-n{natoms}"
-    for k in range(count):
-        yield Item(
-            f"synthetic-{seed}{size}-{k:06d}", "synthetic", partial(_blob, seed, k, natoms), _read
-        )
+    return Item(
+        f"synthetic-{seed}{size}-{k:06d}", "synthetic", partial(_blob, seed, k, natoms), _read
+    )
 
 
 def _blob(seed: int, k: int, natoms: int | None) -> bytes:

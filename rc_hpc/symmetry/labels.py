@@ -9,6 +9,7 @@ from __future__ import annotations
 from bisect import bisect_left
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import Any
 
 import numpy as np
 
@@ -204,6 +205,22 @@ def label_cell(
     message
         Why there is none, else empty.
     """
+    dataset, message = symmetry_of(
+        lattice, frac, numbers, symprec, angle_tolerance, recorder, checked
+    )
+    return (None if dataset is None else label(int(dataset.number))), message
+
+
+def symmetry_of(
+    lattice: np.ndarray,
+    frac: np.ndarray,
+    numbers: np.ndarray,
+    symprec: float,
+    angle_tolerance: float,
+    recorder=NULL_RECORDER,
+    checked: bool = False,
+) -> tuple[Any, str]:
+    """spglib's dataset of a cell, or None and why there is none; see `label_cell`."""
     import spglib
 
     if not (checked and np.isfinite(frac).all()):
@@ -219,7 +236,7 @@ def label_cell(
         return None, _failure(symprec, str(error))
     if dataset is None:
         return None, _failure(symprec, "")
-    return label(int(dataset.number)), ""
+    return dataset, ""
 
 
 def _failure(symprec: float, reason: str) -> str:

@@ -326,14 +326,15 @@ def test_resume_notices_a_changed_source(tmp_path, capfd):
     assert call("pack", source, "-o", output, "--shard", "0/2", "-q", rows=2) == Exit.CLEAN
     reordered = dict(reversed(crystals.items()))
     changed = crystals | {"crystal-001": crystals["crystal-000"]}
-    for other in (reordered, changed):
+    for other, told in ((reordered, "listing_hash"), (changed, "changed in the source")):
         write_json(source, other)
         assert call("pack", source, "-o", output, "--resume", "-q", rows=2) == Exit.FATAL
-        assert "listing_hash" in capfd.readouterr().err
+        assert told in capfd.readouterr().err
     write_json(source, crystals)
     assert call("pack", source, "-o", output, "--resume", "-q", rows=2) == Exit.CLEAN
     write_json(source, changed)
     assert call("pack", source, "-o", output, "--resume", "-q", rows=2) == Exit.FATAL
+    assert "1 structure differs from the source" in capfd.readouterr().err
 
 
 def test_an_output_within_the_source_folder(tmp_path, monkeypatch):
@@ -398,12 +399,17 @@ def test_stale_and_damaged_parts(ready, tmp_path, capfd):
     for shard in ("0/2", "1/2"):
         assert call("census", *census, "--shard", shard, "-q", rows=1) == Exit.CLEAN
     folder = tmp_path / "x.h5.parts"
-    one, other, *_ = sorted(folder.glob("*.h5"))
-    one.write_bytes(one.read_bytes()[:-9])
-    (folder / "0-99-cafe.h5").write_bytes(b"not HDF5")
+    one, other = sorted(folder.glob("*.part"))
+    data = bytearray(one.read_bytes())
+    data[len(data) // 2] ^= 1
+    one.write_bytes(data)
+    other.write_bytes(other.read_bytes()[:-9])
+    (folder / "0-cafe.part").write_bytes(b"not ours")
     capfd.readouterr()
     assert call("census", "status", output) == Exit.CLEAN
-    assert f"unusable part: {one.name}" in capfd.readouterr().out
+    told = capfd.readouterr().out
+    assert f"unusable part: {one.name}" in told and "unusable part: 0-cafe.part" in told
+    assert other.name not in told, "its last record is taken for one that was not finished"
     assert call("census", "merge", output) == Exit.FATAL
     assert "not done yet" in capfd.readouterr().err
     assert call("census", *census, "--resume", rows=1) == Exit.CLEAN

@@ -58,13 +58,26 @@ def slow_merge():
     """Make the merge take long after it has begun its file."""
     import rc_hpc.store.merge as merging
 
-    real = merging._run_pass
+    real = merging._Assembly._write
 
     def slowly(*args):
         real(*args)
         time.sleep(30)
 
-    merging._run_pass = slowly
+    merging._Assembly._write = slowly
+
+
+def slow_fold():
+    """Make every rank wait once it has made its chunks."""
+    import rc_hpc.store.fold as folding
+
+    real = folding.Spill._write
+
+    def slowly(*args):
+        real(*args)
+        time.sleep(30)
+
+    folding.Spill._write = staticmethod(slowly)
 
 
 def crash_on(id_, output):
@@ -120,7 +133,9 @@ def assert_same(base, folder):
 
 
 def parts(folder, output):
-    return {path.name for path in (folder / f"{output}.parts").glob("*.h5")}
+    """Files of parts with their sizes: they grow by what is finished."""
+    files = (folder / f"{output}.parts").glob("*.part")
+    return {(path.name, path.stat().st_size) for path in files}
 
 
 def kill(begin, folder, output, wait, early):
@@ -194,6 +209,23 @@ def test_a_kill_in_the_merge(base, tmp_path, output):
         call("census", base / "source.json", "-o", tmp_path / CENSUS, "--resume", "-q")
         == Exit.CLEAN
     )
+    assert_same(base, tmp_path)
+
+
+@pytest.mark.parametrize("output", [pytest.param(CENSUS, marks=needs_mpi)])
+def test_a_kill_while_ranks_make_chunks(base, tmp_path, output):
+    assert call("pack", base / "source.json", "-o", tmp_path / PACKED, "-q") == Exit.CLEAN
+    slow = (
+        f"sys.path.insert(0, {os.path.dirname(__file__)!r}); import test_census_kills; "
+        "test_census_kills.slow_fold()"
+    )
+    job = start(tmp_path, [PACKED, *ARGS], 2, patch=slow)
+    assert wait_for(lambda: list(tmp_path.glob(f"{output}.parts/*.spill")), job), finish(job)
+    os.killpg(job.pid, signal.SIGKILL)
+    finish(job)
+    assert list(tmp_path.glob(f"{output}.parts/*.spill")) and not (tmp_path / output).exists()
+    code, _, err = run(tmp_path, [PACKED, *ARGS], 2)
+    assert code == 0, err
     assert_same(base, tmp_path)
 
 

@@ -87,7 +87,7 @@ def test_a_killed_run_goes_on(packed, clean, tmp_path):
     )
     folder, parts = output.with_suffix(""), output.with_name("renders.h5.parts")
     until = time.monotonic() + 120
-    while time.monotonic() < until and not list(parts.glob("*.h5")):
+    while time.monotonic() < until and not list(parts.glob("*.part")):
         time.sleep(0.005)
     job.send_signal(signal.SIGKILL)
     job.wait()

@@ -57,7 +57,7 @@ def state(folder, step, attempt=0, job="*"):
 
 def parts(folder, name="census"):
     """Finished batches of a run."""
-    return list(folder.glob(f"{name}.h5.parts/*.h5"))
+    return list(folder.glob(f"{name}.h5.parts/*.part"))
 
 
 @pytest.mark.skipif(

@@ -73,6 +73,12 @@ def batch_of(keys, schema=PACKED):
     return batch, children
 
 
+def numbers_of(keys, all_keys):
+    """Numbers of rows in a source whose rows are sorted."""
+    order = {key: number for number, key in enumerate(sorted(set(all_keys)))}
+    return [order[key] for key in keys]
+
+
 def keys_of(ids):
     return [(id_, 0, hashlib.sha256(id_.encode()).hexdigest()) for id_ in ids]
 

@@ -89,8 +89,8 @@ def write_census(output, options, batch, **attrs):
         "total": 99,
     }
     store = PartStore(parts_folder(output), CENSUS, dims, identity)
-    store.write(batch, empty_children(CENSUS, dims), "r0")
-    merge(store.folder, output, CENSUS, dims, statics(options), attrs)
+    store.write(batch, empty_children(CENSUS, dims), range(len(batch["structures/id"])))
+    merge(store, output, statics(options), attrs)
     return output
 
 

@@ -6,6 +6,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from rc_hpc.parallel.launch import child_environment
@@ -167,3 +168,38 @@ def test_the_endpoint_and_report(tmp_path):
     ] == 400
     assert all(len(one["resident_mib"]) == 10 for one in record["runs"] if one["kind"] != "bare")
     assert "share of the limit" in run("report.py", tmp_path / "endpoint.json")
+
+
+def test_the_queue_of_the_scaling_model(bench):
+    model = bench("model")
+    costs = np.full(4096, 1e-3)
+    assert model.simulate(costs, costs, 1, 0.0, 0.0) == pytest.approx(0, abs=1e-9)
+    assert 0 <= model.simulate(costs, costs, 16, 0.0, 0.0) < 0.1
+    slow = model.simulate(costs, costs, 16, 1e-2, 0.0)  # one counter serves 10 ms each
+    assert slow > 0.3
+    long = costs.copy()
+    long[2000] = 10.0
+    for told in (long, costs):  # nothing ends before the longest row
+        assert model.simulate(long, told, 64, 0.0, 0.0) > 1 - long.sum() / (64 * 10.0) - 1e-9
+
+
+def test_terms_of_the_scaling_model(bench):
+    model = bench("model")
+    merge = dict.fromkeys(("write_s", "map_s", "fold_s", "assemble_s"), 1e-06)
+    merge["file_bytes"] = 1000.0
+    constants = {
+        "start_s": 1.0,
+        "pack_s": 0.02,
+        "census_s": 0.002,
+        "listing": {"find_s": 1e-6, "join_s": 1e-8},
+        "packed": merge,
+        "census": merge,
+    }
+    machine = {"open_s": 0, "sync_s": 0, "draw_s": 0, "bandwidth": 1e12, "disk": 1e12}
+    one, many = (model.predict(constants, machine, 10**6, ranks, 0.0) for ranks in (1, 1024))
+    assert one["efficiency"] > 0.99 and 0.5 < many["efficiency"] < one["efficiency"]
+    assert many["pack"]["work"] == pytest.approx(0.02 * 1e6 / 1024)
+    assert many["pack"]["assemble"] == one["pack"]["assemble"] > 1
+    slower = model.predict(constants, machine | {"open_s": 0.1}, 10**6, 1024, 0.0)
+    assert slower["first_bottleneck"].endswith("open spills")
+    assert slower["census_s"] - many["census_s"] == pytest.approx(102.4)

@@ -9,7 +9,15 @@ from hypothesis import strategies as st
 
 from rc_hpc.core.errors import Exit, UsageError
 from rc_hpc.engine.options import parse_shard
-from rc_hpc.parallel.shard import TAPER, batch_costs, make_batches, shard_batches
+from rc_hpc.parallel.shard import (
+    ALONE,
+    TAPER,
+    batch_costs,
+    guided,
+    make_batches,
+    shard_batches,
+    shard_rows,
+)
 
 cost_lists = st.lists(st.floats(0, 1e6) | st.integers(0, 3).map(float), max_size=60)
 
@@ -106,3 +114,49 @@ def test_parse_shard_refuses_with_the_cure(text, cure):
         parse_shard(text)
     assert cure in str(error.value)
     assert error.value.code == Exit.USAGE
+
+
+@given(cost_lists, st.integers(1, 40), st.integers(1, 20), st.floats(0.1, 1e6), st.floats(0, 10))
+def test_guided_batches(costs, ranks, max_rows, ceiling, floor):
+    rows, bounds = guided(costs, ranks, max_rows, ceiling, floor)
+    assert sorted(rows.tolist()) == list(range(len(costs)))
+    assert bounds[0] == 0 and bounds[-1] == len(costs)
+    sizes = np.diff(bounds)
+    assert (sizes >= 1).all() and (sizes <= max_rows).all()
+    room = 1e-9 * (1 + sum(costs))
+    left = sum(costs)
+    for start, end in pairwise(bounds.tolist()):
+        own = rows[start:end]
+        assert (np.diff(own) > 0).all()
+        cost = sum(costs[row] for row in own)
+        assert end - start == 1 or cost <= ceiling + room
+        left -= cost
+    share = sum(costs) / ranks
+    dear = [row for row in range(len(costs)) if costs[row] > max(ALONE * share, floor)]
+    if ranks > 1:
+        first = rows[: len(dear)].tolist()
+        assert sorted(first) == dear and sizes[: len(dear)].tolist() == [1] * len(dear)
+        assert [costs[row] for row in first] == sorted((costs[row] for row in dear), reverse=True)
+    rest = rows[len(dear) if ranks > 1 else 0 :]
+    assert (np.diff(rest) > 0).all()
+
+
+def test_guided_batches_by_hand():
+    rows, bounds = guided([1.0] * 64 + [100.0], 4, 1000, 1e9, 1)
+    assert rows[0] == 64 and bounds[:2].tolist() == [0, 1]
+    # an eighth of what is left
+    assert np.diff(bounds)[1:8].tolist() == [8, 7, 6, 5, 4, 4, 3]
+    assert np.diff(guided([1.0] * 64, 1, 1000, 10, 5)[1]).tolist() == [10, 10, 10, 10, 10, 7, 5, 2]
+
+
+@given(cost_lists, st.integers(1, 9), st.integers(1, 20))
+def test_shards_share_the_rows(costs, n, max_rows):
+    shards = [shard_rows(costs, i, n, max_rows) for i in range(n)]
+    assert sorted(np.concatenate(shards).tolist()) == list(range(len(costs)))
+    assert all((np.diff(shard) > 0).all() for shard in shards)
+
+
+@pytest.mark.parametrize("ranks, rows, ceiling", [(0, 1, 1), (1, 0, 1), (1, 1, 0)])
+def test_impossible_guided_batches_are_refused(ranks, rows, ceiling):
+    with pytest.raises(ValueError, match="must be above 0"):
+        guided([1.0], ranks, rows, ceiling, 0)

@@ -2,8 +2,11 @@
 
 import json
 import os
+import pickle
+import threading
 import tracemalloc
 import warnings
+from concurrent.futures import ThreadPoolExecutor
 from datetime import datetime
 from itertools import pairwise
 
@@ -12,13 +15,13 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from store_cases import DIMS, SCHEMA_STATIC, batch_of, identity, keys_of, store
+from store_cases import SCHEMA_STATIC, batch_of, identity, keys_of, numbers_of, store
 
 from rc_hpc.core.errors import RcError, Status
 from rc_hpc.engine.validate import validate
 from rc_hpc.kinds.census.schema import CENSUS
 from rc_hpc.kinds.packed.schema import PACKED
-from rc_hpc.store import layout
+from rc_hpc.store import files, layout
 from rc_hpc.store.content import content_hash, datasets
 from rc_hpc.store.duplicates import resolve_duplicates
 from rc_hpc.store.merge import merge
@@ -27,14 +30,20 @@ from rc_hpc.store.parts import PartStore
 from rc_hpc.store.schema import Column, Schema
 
 
-def merged(folder, batches, schema=PACKED, **more):
+def merged(folder, batches, schema=PACKED, attrs=None, static=None, **more):
     """Write each list of keys as one part, merge, return the file."""
     parts = store(folder / "x.h5.parts", schema)
+    everything = [key for keys in batches for key in keys]
     for number, keys in enumerate(batches):
-        parts.write(*batch_of(keys, schema), f"r0-b{number:04d}")
+        if number % 3 == 2:
+            parts = store(folder / "x.h5.parts", schema)  # another writer
+        batch, children = batch_of(keys, schema)
+        if "resolve" in more:
+            batch["structures/duplicate"][:] = 0
+        parts.write(batch, children, numbers_of(keys, everything))
     output = folder / "x.h5"
-    more.setdefault("attrs", {"file_time": "2026-01-01T00:00:00+00:00"})
-    merge(parts.folder, output, schema, DIMS[schema.kind], SCHEMA_STATIC[schema.kind], **more)
+    attrs = {"file_time": "2026-01-01T00:00:00+00:00"} if attrs is None else attrs
+    merge(parts, output, SCHEMA_STATIC[schema.kind] if static is None else static, attrs, **more)
     return output
 
 
@@ -141,26 +150,123 @@ def test_unresolved_duplicates_stay_as_they_are(tmp_path):
 
 def test_a_damaged_part_stops_the_merge(tmp_path):
     parts = store(tmp_path / "p")
-    part = parts.write(*batch_of(keys_of("ab")), "r0")
-    (parts.folder / part).write_bytes(b"")
-    with pytest.raises(RcError, match=f"{part}.*--resume"):
-        merge(parts.folder, tmp_path / "out.h5", PACKED, DIMS["packed"])
+    part = parts.write(*batch_of(keys_of("ab")), [0, 1])
+    data = bytearray((parts.folder / part.file).read_bytes())
+    data[-20] ^= 1
+    (parts.folder / part.file).write_bytes(data)
+    with pytest.raises(RcError, match=f"{part.file}.*--resume"):
+        merge(parts, tmp_path / "out.h5")
     assert not (tmp_path / "out.h5").exists()
 
 
-def test_other_dims_are_refused(tmp_path):
-    parts = store(tmp_path / "p")
-    with pytest.raises(RcError, match="'setting': 7"):
-        merge(parts.folder, tmp_path / "out.h5", PACKED, {"setting": 4})
-
-
 def test_static_of_another_length_is_named(tmp_path):
-    parts = store(tmp_path / "p")
-    parts.write(*batch_of(keys_of("ab")), "r0")
     static = {"settings/sweep": (np.ones(4), "1", "Sweep.", ("setting",))}
     with pytest.raises(ValueError, match="settings/sweep: 4 along 'setting', which is 7 elsewhere"):
-        merge(parts.folder, tmp_path / "out.h5", PACKED, DIMS["packed"], static)
-    assert {path.name for path in tmp_path.iterdir()} == {"p"}
+        merged(tmp_path, [keys_of("ab")], static=static)
+    assert {path.name for path in tmp_path.iterdir()} == {"x.h5.parts"}
+
+
+class _Ranks:
+    """Ranks as threads."""
+
+    def __init__(self, size):
+        self.size, self.barrier, self.slots = size, threading.Barrier(size), [None] * size
+
+    def of(self, rank):
+        return _Rank(self, rank)
+
+
+class _Rank:
+    def __init__(self, ranks, rank):
+        self.ranks, self.rank, self.size = ranks, rank, ranks.size
+
+    def allgather(self, value):
+        self.ranks.slots[self.rank] = pickle.dumps(value)
+        self.ranks.barrier.wait(60)
+        values = [pickle.loads(slot) for slot in self.ranks.slots]
+        self.ranks.barrier.wait(60)
+        return values
+
+    def gather(self, value, root=0):
+        values = self.allgather(value)
+        return values if self.rank == root else None
+
+    def bcast(self, value, root=0):
+        return self.allgather(value)[root]
+
+
+@pytest.mark.parametrize("size", [2, 5])
+def test_many_ranks_write_the_same_bytes(tmp_path, monkeypatch, size):
+    monkeypatch.setattr(layout, "CHUNK_ROWS", 8)  # many blocks, and chunks at their edges
+    monkeypatch.setattr(layout, "TEXT_ROWS", 4)
+    keys = keys_of(f"mp-{k}" for k in range(37))
+    stamped = {"file_time": "2026-01-01T00:00:00+00:00"}
+    (tmp_path / "one").mkdir()
+    alone = merged(tmp_path / "one", [keys[::2], keys[1::2]], CENSUS)
+    (tmp_path / "many").mkdir()
+    parts = store(tmp_path / "many" / "p", CENSUS)
+    ranks, written = _Ranks(size), [[] for _ in range(size)]
+    for k, key in enumerate(keys):
+        part = parts.write(*batch_of([key], CENSUS), numbers_of([key], keys))
+        written[k % size].append(part)
+    everything = [part for own in written for part in own]
+    output = tmp_path / "many" / "x.h5"
+
+    def work(rank):
+        return merge(
+            parts,
+            output,
+            SCHEMA_STATIC["census"],
+            stamped,
+            parts=everything,
+            ranks=ranks.of(rank),
+        )
+
+    with ThreadPoolExecutor(size) as pool:
+        digests = set(pool.map(work, range(size)))
+    assert digests == {content_hash(alone)} == {content_hash(output)}
+    assert output.read_bytes() == alone.read_bytes()
+    assert not list(parts.folder.glob("*.spill"))
+
+
+def test_a_file_that_another_rank_has_checked_is_not_read_again(tmp_path):
+    output = merged(tmp_path, [keys_of("ab")])
+    assert files.seal_problem(output) == ""
+    data = bytearray(output.read_bytes())
+    data[3000] ^= 1
+    output.write_bytes(data)
+    assert "damaged" in files.seal_problem(output)
+    files.trust(files.state_of(output))
+    assert files.seal_problem(output) == ""
+    output.write_bytes(data + b"?")
+    assert files.seal_problem(output) != ""
+
+
+def test_long_ids_are_sorted_by_all_of_them(tmp_path):
+    ids = [f"{'folder/' * 20}{name}" for name in "cab"] + ["z", "\u00e5" * 60, "\u00e5" * 59 + "a"]
+    batch_keys = keys_of(ids)
+    output = merged(tmp_path, [batch_keys[::2], batch_keys[1::2]], resolve=resolve_duplicates)
+    with open_h5(output) as h5:
+        assert layout.read_rows(h5["structures/id"]).tolist() == sorted(ids)
+        assert (h5["structures/duplicate"][()] == 0).all()
+
+
+def test_validate_names_the_damaged_rows(tmp_path, monkeypatch):
+    monkeypatch.setattr(layout, "TEXT_ROWS", 4)
+    output = merged(tmp_path, [keys_of(f"mp-{k:02}" for k in range(11))])
+    assert validate(output) == []
+    with h5py.File(output) as h5:
+        where = h5["structures/id"].id.get_chunk_info(1)
+        place = h5["atoms/position"].id.get_chunk_info(0)
+    data = bytearray(output.read_bytes())
+    data[where.byte_offset + where.size // 2] ^= 4
+    output.write_bytes(data)
+    told = "\n".join(validate(output))
+    assert "do not match the checksum" in told
+    assert "structures/id: rows 4 to 7 are damaged" in told and told.count("are damaged") == 1
+    data[place.byte_offset + place.size // 2] ^= 4
+    output.write_bytes(data)
+    assert "atoms/position: rows 0 to" in "\n".join(validate(output))
 
 
 def test_leftover_of_a_killed_merge_goes(tmp_path):
@@ -251,8 +357,9 @@ WIDE = Schema(
 def test_merge_of_many_rows_is_bounded_in_memory(tmp_path):
     n, step, dims = 50_000, 12_500, {"subset": 26}
     parts = PartStore(tmp_path / "p", WIDE, dims, identity())
+    gathered = 8 << 20
     order = np.random.default_rng(1).permutation(n)
-    for number, start in enumerate(range(0, n, step)):
+    for start in range(0, n, step):
         rows = order[start : start + step]
         batch = {column.path: np.zeros(step, column.numpy_dtype) for column in WIDE.main}
         for name in ("id", "sha256", "message", "source"):
@@ -263,10 +370,10 @@ def test_merge_of_many_rows_is_bounded_in_memory(tmp_path):
             batch[f"cells/c{k}"] = np.repeat(rows[:, None] + k, 26, axis=1).astype(float)
         points = {"structure": np.repeat(np.arange(step), 20)}
         points["position"] = np.repeat(rows[:, None], 60, axis=1).reshape(-1, 3).astype(float)
-        parts.write(batch, {"points": points}, f"r0-{number}")
+        parts.write(batch, {"points": points}, rows)
     total = n * (6 * 26 * 8 + 20 * 4 * 8)
     tracemalloc.start()
-    merge(parts.folder, tmp_path / "out.h5", WIDE, dims, memory=8 << 20)
+    merge(parts, tmp_path / "out.h5", memory=gathered)
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert total > 90e6

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from rc_hpc.store.part_file import Part
     from rc_hpc.store.parts import PartStore
     from rc_hpc.store.rows import Resolve
 
@@ -40,9 +41,9 @@ class Beside:
         return {}
 
     def begin(
-        self, store: PartStore, parts: Sequence[str], *, fresh: bool, shared: bool
-    ) -> set[str]:
-        """Make ready; the ids whose work is in the parts but must be done again.
+        self, store: PartStore, parts: Sequence[Part], *, fresh: bool, shared: bool
+    ) -> set[int]:
+        """Make ready; numbers of the rows that are in the parts but must be done again.
 
         Parameters
         ----------

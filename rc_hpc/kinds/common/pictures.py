@@ -16,6 +16,7 @@ from rc_hpc.core.options import Options
 from rc_hpc.images.files import LARGEST_FILE, drawing_versions
 from rc_hpc.kinds.common.beside import Beside
 from rc_hpc.store import layout
+from rc_hpc.store.part_file import Part
 from rc_hpc.store.parts import PartStore, begun
 from rc_hpc.store.reader import open_ours
 
@@ -65,16 +66,16 @@ class PicturesBeside(Beside):
         return drawing_versions()
 
     def begin(
-        self, store: PartStore, parts: Sequence[str], *, fresh: bool, shared: bool
-    ) -> set[str]:
-        """Make the folder ready; the ids that are done but whose pictures are gone."""
+        self, store: PartStore, parts: Sequence[Part], *, fresh: bool, shared: bool
+    ) -> set[int]:
+        """Make the folder ready; the rows that are done but whose pictures are gone."""
         with disk_errors(self.images):
             self.images.mkdir(parents=True, exist_ok=True)
             self.clear(fresh=fresh, shared=shared)
-        lost: set[str] = set()
+        lost: set[int] = set()
         for part in parts:
             with store.open_part(part) as file:
-                lost.update(file["structures/id"][_missing(file.__getitem__, self.images)])
+                lost.update(file.rows[_missing(file.__getitem__, self.images)].tolist())
         if lost:
             log.warning(
                 "%s: pictures of %d %s are missing and are drawn again",

@@ -25,6 +25,7 @@ KIND = Kind(
     statics="work:statics",
     oracle="oracle:pack_structure",
     facts="work:facts",
+    warm="work:warm",
     export="export:export",
     beside="beside:Origins",
     code=(
@@ -32,7 +33,9 @@ KIND = Kind(
         "core/vocabulary",
         "kinds/packed/oracle",
         "structures",
+        "kernels/near",
         "symmetry/conventional",
+        "symmetry/sharp",
         "symmetry/stability",
     ),
 )

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from rc_hpc.core import constants
 from rc_hpc.core.errors import UsageError
 from rc_hpc.core.options import Options, at_least, derived, opt, positive
-from rc_hpc.core.vocabulary import ATOM_ORDERS
+from rc_hpc.core.vocabulary import ATOM_ORDERS, SWEEPS
 
 
 def _angle(flag: str, value: float) -> None:
@@ -31,6 +31,8 @@ class PackOptions(Options):
         symprec of the conventional standard cell, Å.
     atom_order
         Of `ATOM_ORDERS`: in which order spglib and pymatgen are given the atoms.
+    sweep
+        Of `SWEEPS`; decides no number, and each row tells how its own came about.
     max_atoms
         Atoms of the conventional cell beyond which a structure is refused.
     min_distance
@@ -60,6 +62,13 @@ class PackOptions(Options):
         "which the rules 'first' and 'mean' of the released program follow",
         choices=ATOM_ORDERS,
         caption=lambda order: "" if order == ATOM_ORDERS[0] else f"atoms in {order} order",
+    )
+    sweep: str = opt(
+        SWEEPS[0],
+        "short: one spglib call for the whole tolerance sweep of a crystal whose symmetry is exact "
+        "with no other near; full: every call of it",
+        choices=SWEEPS,
+        recorded=False,
     )
     max_atoms: int = opt(constants.MAX_ATOMS, "refuse larger cells", metavar="N", check=at_least(1))
     min_distance: float = derived(constants.MIN_DISTANCE)

@@ -8,19 +8,22 @@ import numpy as np
 
 from rc_hpc.core.constants import ANGLE_TOLERANCE
 from rc_hpc.core.errors import Status, StructureError
-from rc_hpc.core.vocabulary import ATOM_ORDERS
+from rc_hpc.core.vocabulary import ATOM_ORDERS, SWEEPS, SweptBy
 from rc_hpc.kinds.packed.options import PackOptions
 from rc_hpc.structures.record import Structure
 from rc_hpc.symmetry.conventional import canonical_order, conventional_cell
 from rc_hpc.symmetry.distances import closest_in_radii
 from rc_hpc.symmetry.guard import check_cell, min_distances
-from rc_hpc.symmetry.labels import Label, label_cell
+from rc_hpc.symmetry.labels import Label, label_cell, symmetry_of
+from rc_hpc.symmetry.labels import label as label_of
 from rc_hpc.symmetry.recorder import NULL_RECORDER, Recorder
+from rc_hpc.symmetry.sharp import is_sharp
 from rc_hpc.symmetry.stability import (
     flipped,
     neighbourhood_stable,
     order_dependent,
     quarantine,
+    settings,
     sweep,
 )
 
@@ -71,17 +74,25 @@ def pack_structure(
     if options.atom_order == ATOM_ORDERS[0]:
         order = canonical_order(_positions(lattice, frac), numbers)
         frac, numbers = frac[order], numbers[order]
-    label, why = label_cell(
-        lattice, frac, numbers, options.tau, options.angle_tolerance, recorder=recorder
-    )
-    if label is None:
-        raise StructureError(Status.label_failed, f"the cell as read has no label: {why}")
-    _set_label(fields, label, "")
     cell = lattice, frac, numbers, options.tau, options.angle_tolerance
-    found = sweep(*cell, canonical=label.number, recorder=recorder)
-    ordered = order_dependent(*cell, canonical=label.number, recorder=recorder)
+    dataset, why = symmetry_of(*cell, recorder)
+    if dataset is None:
+        raise StructureError(Status.label_failed, f"the cell as read has no label: {why}")
+    own = label_of(int(dataset.number))
+    _set_label(fields, own, "")
+    tolerances = settings(options.tau, options.angle_tolerance)
+    if options.sweep == SWEEPS[0] and is_sharp(
+        lattice, frac, numbers, dataset, own.point_group, tolerances
+    ):
+        found, ordered = np.full(len(tolerances), own.number, np.int16), False
+        by = SweptBy.exactness
+    else:
+        found = sweep(*cell, canonical=own.number, recorder=recorder)
+        ordered = order_dependent(*cell, canonical=own.number, recorder=recorder)
+        by = SweptBy.calls
     fields.update(
         sweep=found,
+        sweep_by=by,
         neighbourhood_stable=neighbourhood_stable(found),
         flipped=flipped(found),
         order_dependent=ordered,

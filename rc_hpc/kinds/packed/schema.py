@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from rc_hpc.core.errors import Status
-from rc_hpc.core.vocabulary import System
+from rc_hpc.core.vocabulary import SweptBy, System
 from rc_hpc.store.schema import TEXT, Column, Schema
 
 
@@ -107,6 +107,14 @@ STRUCTURES = (
         "Space-group number of the stored cell at the settings of /settings/sweep; 0 where "
         "spglib gave none, -1 for a setting that the file was packed without.",
         ("setting",),
+    ),
+    Column(
+        "structures/sweep_by",
+        SweptBy,
+        "1",
+        "Where the numbers of the sweep, and of the other orders of the atoms, come from: spglib's "
+        "calls, or one call, since the symmetry is exact and no other is near.",
+        later=True,
     ),
     Column(
         "structures/neighbourhood_stable",

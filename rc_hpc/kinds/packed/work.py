@@ -4,9 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
-from rc_hpc.core.constants import SWEEP
+import numpy as np
+
+from rc_hpc.core.constants import ANGLE_TOLERANCE, SWEEP, TAU
 from rc_hpc.kinds.common.statics import vocabulary
 from rc_hpc.kinds.packed.options import PackOptions
+from rc_hpc.symmetry.labels import symmetry_of
+from rc_hpc.symmetry.sharp import is_sharp
+from rc_hpc.symmetry.stability import settings
 
 #: Predicted time of packing a structure, s.
 PACKING_S = 0.05
@@ -20,6 +25,13 @@ def dims(_options: PackOptions) -> dict[str, int]:
 def statics(options: PackOptions) -> dict[str, Any]:
     """Datasets that belong to no structure."""
     return vocabulary(options)
+
+
+def warm(_options: PackOptions) -> None:
+    """Load, or compile, what packing calls."""
+    lattice, frac = 3 * np.eye(3), np.zeros((1, 3))
+    dataset, _ = symmetry_of(lattice, frac, np.array([6]), TAU, ANGLE_TOLERANCE)
+    is_sharp(lattice, frac, np.array([6]), dataset, "m-3m", settings())
 
 
 def facts(_options: PackOptions) -> tuple[dict[str, Any], float]:

@@ -1,0 +1,473 @@
+"""How long pack and census of many structures take on many ranks: each term measured here.
+
+Constants are CPU seconds on this machine: of real structures, and of the parts of their census,
+copied under other ids until there are as many rows as asked for. What no machine of one node can
+tell, latencies and bandwidths, are parameters. Run as a program it is one rank of the merge.
+"""
+
+from __future__ import annotations
+
+import argparse
+import heapq
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from bench.common import ROOT
+from bench.end_to_end import command, packed_file, run
+from bench.ranks import mpiexec
+
+#: What the prediction knows nothing of.
+LEFT_OUT = (
+    "several nodes and their network, but for the bandwidth given",
+    "file systems of many clients, but for the latencies given",
+    "structures that crash or reach their CPU budget",
+    "cells of more atoms than those measured",
+    "the start of the batch system",
+)
+#: Numbers of ranks of the simulation.
+SIMULATED = (16, 128, 1024, 4096)
+
+
+def measure(
+    structures: float = 1.9e6,
+    ranks: tuple[int, ...] = (1024,),
+    rows: int = 20_000,
+    counts: tuple[int, ...] = (1, 2, 8),
+    packed: Path | None = None,
+    open_ms: float = 1.0,
+    sync_ms: float = 2.0,
+    draw_us: float = 50.0,
+    bandwidth: float = 2e9,
+    disk: float = 1e9,
+    rounds: int = 3,
+) -> dict:
+    """Constants, prediction by term and simulation of the queue.
+
+    Parameters
+    ----------
+    structures, ranks
+        Of the prediction.
+    rows
+        Real rows that are merged here.
+    counts
+        Ranks that merge them here: more than there are cores tells of messages only.
+    packed
+        A packed file; by default the evaluation structures, packed first.
+    open_ms, sync_ms, draw_us
+        Of opening a file, of bringing one to the disk, and of a draw from the queue.
+    bandwidth, disk
+        Of messages to one rank and of one file, bytes a second.
+    """
+    with tempfile.TemporaryDirectory(prefix="rc-bench-") as name:
+        folder = Path(name)
+        constants = _constants(folder, packed, rows, counts, rounds)
+    simulated = simulate_all(constants["costs_ms"], int(structures))
+    machine = {
+        "open_s": open_ms / 1e3,
+        "sync_s": sync_ms / 1e3,
+        "draw_s": draw_us / 1e6,
+        "bandwidth": bandwidth,
+        "disk": disk,
+    }
+    predicted = [
+        predict(constants, machine, int(structures), count, idle_of(simulated, count))
+        for count in dict.fromkeys((16, 128, *ranks))
+    ]
+    for one in predicted:
+        show(one)
+    del constants["costs_ms"]
+    return {
+        "constants": constants,
+        "machine": machine,
+        "predicted": predicted,
+        "queue": simulated,
+        "left_out": list(LEFT_OUT),
+    }
+
+
+# ------------------------------------------------------------------------------ constants
+
+
+def _constants(
+    folder: Path, packed: Path | None, rows: int, counts: tuple[int, ...], rounds: int
+) -> dict[str, Any]:
+    set_name, packed, source, more = packed_file(packed, folder, True)
+    if source:
+        run(command("pack", source, packed, None, more))
+    census = folder / "census.h5"
+    run(command("census", str(packed), census))
+    found: dict[str, Any] = {"set": set_name, "start_s": _start()}
+    found |= _work(packed, rounds)
+    found["listing"] = _listing(folder, rows)
+    for kind, file in (("packed", packed), ("census", census)):
+        found[kind] = _merge(folder, kind, file, rows, rounds)
+        found[kind]["by_ranks"] = _by_ranks(folder, kind, counts)
+    return found
+
+
+def _start() -> float:
+    """CPU seconds until a rank has imported what it needs, kernels loaded."""
+    program = (
+        "import time; from rc_hpc.parallel.cache import prepare_numba_cache as p; p();"
+        "import rc_hpc.engine.command; from rc_hpc.kinds.census.work import warm;"
+        "from rc_hpc.kinds.census.options import CensusOptions as C; warm(C.of());"
+        "print(time.process_time())"
+    )
+    command = [sys.executable, "-c", program]
+    done = [subprocess.run(command, cwd=ROOT, check=True, capture_output=True) for _ in range(3)]
+    return sorted(float(one.stdout.split()[-1]) for one in done)[1]
+
+
+def _work(packed: Path, rounds: int) -> dict[str, Any]:
+    """CPU seconds for a structure: packing and census, of all that are packed, in this process."""
+    from rc_hpc.engine.memory import compute, read_packed
+    from rc_hpc.kinds.census.options import CensusOptions
+    from rc_hpc.kinds.packed.options import PackOptions
+    from rc_hpc.kinds.packed.oracle import pack_structure
+    from rc_hpc.kinds.registry import KINDS
+    from rc_hpc.structures.record import Structure
+
+    options = CensusOptions.of()
+    table = read_packed(packed, options.pack)
+    census: list[float] = []
+    packing: list[float] = []
+    costs: list[float] = []
+    for _ in range(rounds):
+        began = time.process_time()
+        compute(KINDS["census"], options, table)
+        census.append((time.process_time() - began) / len(table))
+        costs = []
+        for row in range(len(table)):
+            atoms = table.child("atoms", row)
+            lattice = table.batch["structures/lattice"][row]
+            frac = atoms["position"] @ np.linalg.inv(lattice)
+            one = Structure("x", lattice, frac, atoms["number"].astype(np.int32), "", "", "")
+            began = time.process_time()
+            pack_structure(one, PackOptions(), {})
+            costs.append(time.process_time() - began)
+        packing.append(sum(costs) / len(table))
+    return {
+        "pack_s": float(np.median(packing)),
+        "census_s": float(np.median(census)),
+        "costs_ms": [1e3 * cost for cost in costs],
+    }
+
+
+def _listing(folder: Path, rows: int) -> dict[str, float]:
+    """CPU seconds a line to find where lines begin, and to take all of them."""
+    from rc_hpc.structures.shelves import Lines
+
+    path = folder / "lines.jsonl"
+    line = json.dumps({"id": "x" * 12, "cif": "data_x " * 100}) + "\n"
+    with path.open("w") as file:
+        file.writelines([line] * rows)
+    shelf = Lines(str(path), "lines", "")
+    began = time.process_time()
+    begun = shelf.begin()
+    part = shelf.part(begun, 0, 1)
+    found = time.process_time() - began
+    began = time.process_time()
+    shelf.join(begun, [part])
+    return {"find_s": found / rows, "join_s": (time.process_time() - began) / rows}
+
+
+def _merge(folder: Path, kind: str, file: Path, rows: int, rounds: int) -> dict[str, Any]:
+    """CPU seconds of writing parts and of each step of their merge, in one process."""
+    store, written = _replicas(folder / kind, kind, file, rows)
+    steps = [_steps(store, written["parts"], folder / f"{kind}-merged.h5") for _ in range(rounds)]
+    found = {name: float(np.median([one[name] for one in steps])) for name in steps[0]}
+    size = (folder / f"{kind}-merged.h5").stat().st_size
+    return {
+        "rows": rows,
+        "parts": len(written["parts"]),
+        "part_bytes": written["bytes"] / rows,
+        "file_bytes": size / rows,
+        "write_s": written["cpu_s"] / rows,
+        **{name: value if name.startswith("n_") else value / rows for name, value in found.items()},
+    }
+
+
+def _replicas(folder: Path, kind: str, file: Path, rows: int) -> tuple[Any, dict[str, Any]]:
+    from rc_hpc.kinds.packed.reader import RowReader
+    from rc_hpc.kinds.registry import KINDS
+    from rc_hpc.store.parts import PartStore
+
+    schema = KINDS[kind].load("schema")
+    with RowReader(file, schema) as reader:
+        batch, children = reader.rows(0, len(reader))
+        named = {name for columns in _all(schema) for column in columns for name in column.dims}
+        dims = {name: len(reader._h5[name]) for name in named if name in reader._h5}
+        identity = {"options": str(reader.attrs["options"]), "total": rows}
+    store = PartStore(folder, schema, dims, identity)
+    size, parts = 256, []
+    rng = np.random.default_rng(1)
+    began = time.process_time()
+    for start in range(0, rows, size):
+        count = min(size, rows - start)
+        chosen = np.sort(rng.integers(0, len(batch["structures/id"]), count))
+        own = {path: values[chosen] for path, values in batch.items()}
+        numbers = start + np.arange(count)
+        own["structures/id"] = np.array([f"copy-{number:08d}" for number in numbers], object)
+        own["structures/duplicate"] = np.zeros(count, np.int32)
+        tables = {}
+        for table, columns in children.items():
+            first = np.searchsorted(
+                columns["structure"], np.arange(len(batch["structures/id"]) + 1)
+            )
+            sizes = (first[1:] - first[:-1])[chosen]
+            taken = np.repeat(first[:-1][chosen], sizes) + _within(sizes)
+            tables[table] = {name: values[taken] for name, values in columns.items()}
+            tables[table]["structure"] = np.repeat(np.arange(count), sizes)
+        parts.append(store.write(own, tables, numbers))
+    cpu = time.process_time() - began
+    size_bytes = sum(path.stat().st_size for path in folder.glob("*.part"))
+    return store, {"parts": parts, "cpu_s": cpu, "bytes": size_bytes}
+
+
+def _all(schema: Any) -> list[tuple[Any, ...]]:
+    return [schema.main, *schema.children.values()]
+
+
+def _within(sizes: np.ndarray) -> np.ndarray:
+    return np.arange(int(sizes.sum())) - np.repeat(np.cumsum(sizes) - sizes, sizes)
+
+
+def _steps(store: Any, parts: list[Any], output: Path) -> dict[str, float]:
+    from rc_hpc.store.duplicates import resolve_duplicates
+    from rc_hpc.store.files import new_h5
+    from rc_hpc.store.fold import Folder, Spill, blocks_of
+    from rc_hpc.store.merge import MEMORY, _Assembly
+    from rc_hpc.store.rows import map_rows
+
+    found: dict[str, float] = {}
+
+    def timed(name: str, function: Callable[[], Any]) -> Any:
+        began = time.process_time()
+        result = function()
+        found[name] = time.process_time() - began
+        return result
+
+    timed("scan_s", lambda: [store.look(name) for name in store.names()])
+    resolve = resolve_duplicates if store.schema.kind == "packed" else None
+    rows = timed("map_s", lambda: map_rows(store, parts, resolve))
+    blocks = blocks_of(store, rows)
+    spill = Spill(output.with_suffix(".spill"))
+    numbered = list(enumerate(blocks))
+    begins = timed("fold_s", lambda: spill.write(Folder(store, rows, MEMORY), numbered))
+
+    def assemble() -> None:
+        with open(spill.path, "rb") as file, new_h5(output) as h5:
+            made = ((block, Spill.read(file, begins[k])) for k, block in enumerate(blocks))
+            _Assembly(h5, store, rows, {}, {}).fill(made)
+            chunks[0] = sum(
+                h5[path].id.get_num_chunks() for path in _paths(store) if h5[path].chunks
+            )
+
+    chunks = [0]
+    timed("assemble_s", assemble)
+    spill.path.unlink()
+    found["n_chunks"] = chunks[0]
+    return found
+
+
+def _paths(store: Any) -> list[str]:
+    return [
+        prefix + column.path
+        for prefix, columns in store.form.tables().items()
+        for column in columns
+    ]
+
+
+def _by_ranks(folder: Path, kind: str, counts: tuple[int, ...]) -> list[dict[str, Any]]:
+    """CPU seconds of the same merge by several ranks, each a process under MPI."""
+    told = []
+    for count in counts:
+        launch = [mpiexec(), "-n", str(count)]
+        program = [sys.executable, "-m", "bench.model", str(folder / kind), kind]
+        environ = os.environ | {"RC_BENCH_OUT": str(folder / "out.json")}
+        subprocess.run([*launch, *program], cwd=ROOT, check=True, env=environ)
+        told.append(json.loads((folder / "out.json").read_text()))
+    if len({one["content_hash"] for one in told}) > 1:
+        raise SystemExit(f"{kind}: the merge depends on the number of ranks")
+    return told
+
+
+def one_rank(folder: Path, kind: str) -> None:
+    """One rank of a merge; rank 0 writes what all have taken."""
+    from mpi4py import MPI
+
+    from rc_hpc.kinds.registry import KINDS
+    from rc_hpc.parallel.launch import MpiComm
+    from rc_hpc.store.duplicates import resolve_duplicates
+    from rc_hpc.store.merge import merge
+    from rc_hpc.store.parts import PartStore
+
+    comm = MpiComm(MPI.COMM_WORLD)
+    store = PartStore.open(folder, KINDS[kind].load("schema"))
+    parts = store.scan() if comm.rank == 0 else []
+    comm.barrier()
+    began, wall = time.process_time(), time.perf_counter()
+    resolve = resolve_duplicates if kind == "packed" else None
+    output = folder.with_name(f"{kind}-{comm.size}.h5")
+    digest = merge(store, output, {}, {}, resolve=resolve, parts=parts, ranks=comm)
+    told = comm.gather(time.process_time() - began)
+    if comm.rank == 0:
+        found = {
+            "ranks": comm.size,
+            "cpu_s": told,
+            "wall_s": time.perf_counter() - wall,
+            "content_hash": digest,
+        }
+        Path(os.environ["RC_BENCH_OUT"]).write_text(json.dumps(found))
+
+
+# ----------------------------------------------------------------------------- prediction
+
+
+def predict(
+    constants: dict[str, Any], machine: dict[str, float], n: int, ranks: int, idle: float
+) -> dict[str, Any]:
+    """Seconds by term of packing and census of `n` structures."""
+    pack = _stage(constants, constants["packed"], machine, n, ranks, constants["pack_s"], idle)
+    listing = constants["listing"]
+    pack["list the source"] = n * (listing["find_s"] / ranks + listing["join_s"])
+    pack["list the source"] += n * 16 / machine["bandwidth"]
+    census = _stage(constants, constants["census"], machine, n, ranks, constants["census_s"], idle)
+    size = constants["packed"]["file_bytes"] * n
+    census["check the packed file"] = size / machine["disk"]
+    work = {"pack": pack["work"], "census": census["work"]}
+    whole = {"pack": sum(pack.values()), "census": sum(census.values())}
+    together = sum(whole.values()) - constants["start_s"]
+    rest = {
+        f"{stage}: {name}": seconds
+        for stage, terms in (("pack", pack), ("census", census))
+        for name, seconds in terms.items()
+        if name != "work"
+    }
+    return {
+        "structures": n,
+        "ranks": ranks,
+        "pack": pack,
+        "census": census,
+        "pack_s": whole["pack"],
+        "census_s": whole["census"],
+        "efficiency": sum(work.values()) / together,
+        "efficiency_census": work["census"] / whole["census"],
+        "first_bottleneck": max(rest, key=rest.__getitem__),
+    }
+
+
+def _stage(
+    constants: dict[str, Any],
+    merge: dict[str, Any],
+    machine: dict[str, float],
+    n: int,
+    ranks: int,
+    each_s: float,
+    idle: float,
+) -> dict[str, float]:
+    work = n * each_s / ranks
+    parts = max(1.0, n / 128 / ranks)
+    index = n * 40.0 / machine["bandwidth"]
+    size = n * merge["file_bytes"]
+    return {
+        "start": constants["start_s"],
+        "work": work,
+        "idle at the end": work * idle / (1 - idle),
+        "draws": parts * machine["draw_s"],
+        "write parts": n * merge["write_s"] / ranks + parts * machine["sync_s"],
+        "send what parts hold": 2 * index,
+        "order the rows": n * merge["map_s"],
+        "make chunks": n * merge["fold_s"] / ranks + size / ranks / machine["disk"],
+        "open spills": ranks * machine["open_s"],
+        "assemble": n * merge["assemble_s"] + size / machine["disk"],
+    }
+
+
+def show(one: dict[str, Any]) -> None:
+    """Print a prediction by term."""
+    print(f"\n{one['structures']:,} structures on {one['ranks']:,} ranks, seconds:")
+    names = list(dict.fromkeys((*one["pack"], *one["census"])))
+    for name in names:
+        pack, census = (one[stage].get(name, 0.0) for stage in ("pack", "census"))
+        print(f"  {name:24} {pack:10.2f} {census:10.2f}")
+    print(f"  {'whole':24} {one['pack_s']:10.2f} {one['census_s']:10.2f}")
+    print(
+        f"  efficiency {one['efficiency']:.2f} together, {one['efficiency_census']:.2f} of the "
+        f"census; first bottleneck: {one['first_bottleneck']}"
+    )
+
+
+# ------------------------------------------------------------------------------ the queue
+
+
+def simulate(
+    costs: np.ndarray, predicted: np.ndarray, ranks: int, draw_s: float, part_s: float
+) -> float:
+    """Part of the ranks' time that is idle: one counter serves draws one after another.
+
+    Parameters
+    ----------
+    costs, predicted
+        Seconds of each row, true and as the queue believes.
+    draw_s, part_s
+        Seconds that a draw keeps the counter, and that writing a part takes.
+    """
+    from rc_hpc.parallel.shard import guided
+
+    floor = max(5e-3, 3 * ranks * draw_s)
+    order, bounds = guided(predicted, ranks, 1024, 1.0, floor)
+    before = np.concatenate(([0.0], np.cumsum(costs[order])))
+    times = before[bounds[1:]] - before[bounds[:-1]]
+    free = [0.0] * ranks
+    counter = 0.0
+    for seconds in times.tolist():
+        counter = max(counter, free[0]) + draw_s
+        heapq.heapreplace(free, counter + seconds + part_s)
+    end = max(free)
+    return 1 - float(costs.sum()) / (ranks * end) if end else 0.0
+
+
+def simulate_all(costs_ms: list[float], n: int, seed: int = 1) -> list[dict[str, Any]]:
+    """Idle share of the queue by ranks, with errors of prediction, and with one row of 60 s."""
+    rng = np.random.default_rng(seed)
+    n = min(n, 1_000_000)
+    costs = rng.choice(np.array(costs_ms) / 1e3, n)
+    predicted = costs * rng.lognormal(0, 0.6, n)
+    long = costs.copy()
+    long[n // 3] = 60.0
+    told = predicted.copy()
+    told[n // 3] = 60.0
+    found = []
+    for ranks in SIMULATED:
+        for draw_us in (5.0, 50.0):
+            row: dict[str, Any] = {"ranks": ranks, "draw_us": draw_us, "rows": n}
+            row["idle"] = simulate(costs, predicted, ranks, draw_us / 1e6, 3e-4)
+            row["idle_with_60_s_foreseen"] = simulate(long, told, ranks, draw_us / 1e6, 3e-4)
+            row["idle_with_60_s_unforeseen"] = simulate(long, predicted, ranks, draw_us / 1e6, 3e-4)
+            row["work_s_a_rank"] = float(costs.sum()) / ranks
+            found.append(row)
+    return found
+
+
+def idle_of(simulated: list[dict[str, Any]], ranks: int) -> float:
+    """Idle share at a number of ranks, by the nearest that was simulated."""
+    own = [row for row in simulated if row["draw_us"] == 50.0]
+    return float(min(own, key=lambda row: abs(np.log(row["ranks"] / ranks)))["idle"])
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser()
+    parser.add_argument("folder", type=Path)
+    parser.add_argument("kind")
+    given = parser.parse_args()
+    one_rank(given.folder, given.kind)
