@@ -174,12 +174,28 @@ class Parser(argparse.ArgumentParser):
                 how["nargs"] = one.words
             if one.many:
                 how |= {"nargs": "*"} if one.positional else {"action": "append"}
+                if one.positional:  # argparse would hold the lack of any against the choices
+                    how |= {"type": _chosen(one, how.pop("choices"))}
             elif one.positional:
                 how |= {"nargs": "?", "default": None}  # SUPPRESS would be parsed as a value
         if one.positional:
             group.add_argument(one.name, **how)
         else:
             group.add_argument(*filter(None, (one.short, one.flag)), dest=one.name, **how)
+
+
+def _chosen(one: Opt, known: Sequence[Any] | None) -> Callable[[str], Any]:
+    """What converts a word that must be one of those known."""
+    parse = _converter(one)
+
+    def convert(text: str) -> Any:
+        value = parse(text)
+        if known is not None and value not in known:
+            among = ", ".join(map(repr, known))
+            raise argparse.ArgumentTypeError(f"invalid choice: {text!r} (choose from {among})")
+        return value
+
+    return convert
 
 
 def _converter(one: Opt) -> Callable[[str], Any]:

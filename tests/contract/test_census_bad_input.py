@@ -243,7 +243,7 @@ REFUSED = [
     ("foreign.h5", 1, "another program"),
     ("packed.h5 crystals.json", 2, "only source"),
     ("packed.h5 --ids nowhere.txt", 2, "--ids"),
-    ("packed.h5 --tau 0.02", 2, "tau"),
+    ("packed.h5 --cell-symprec 0.02", 2, "cell_symprec"),
     ("packed.h5 --max-atoms 7", 2, "max_atoms"),
     ("crystals.json -o census.h5", 2, "--overwrite"),
     ("packed.h5 -o census.h5", 2, "--overwrite"),

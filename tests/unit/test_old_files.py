@@ -77,7 +77,10 @@ def test_tables_have_the_same_numbers(files, kind, tmp_path):
 
 #: Options that files of that version lack, as `diff` tells them.
 #: Options that every kind, or every cell, has since.
-LATER_EVERYWHERE = ("tie: was null", "atom_order: was null", "pack.atom_order: was null")
+LATER_EVERYWHERE = tuple(
+    f"{name}: was null"
+    for name in ("tie", "atom_order", "pack.atom_order", "sweep", "pack.sweep", "label")
+)
 LATER_OPTIONS = {"noise": ("displace: was null, now 0.0",)}
 
 

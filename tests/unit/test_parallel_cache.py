@@ -220,7 +220,7 @@ def test_caches_that_nobody_uses_any_more_are_removed(tmp_path):
 def test_warm_says_what_it_compiled_and_then_that_all_is_there(monkeypatch, tmp_path):
     environ = os.environ | {"NUMBA_CACHE_DIR": str(tmp_path), "NUMBA_DISABLE_JIT": "1"}
     told = subprocess.run(
-        [sys.executable, "-m", "rc_hpc.warm", "census"], env=environ, text=True, capture_output=True
+        [sys.executable, "-m", "rc_hpc.warm"], env=environ, text=True, capture_output=True
     )
     assert told.returncode == 0, told.stderr
     assert told.stdout.startswith(str(tmp_path)) and "all kernels were there" in told.stdout
