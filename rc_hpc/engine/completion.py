@@ -63,7 +63,11 @@ def _completed(parser: argparse.ArgumentParser, words: Iterable[str]) -> None:
             action.complete = _words_or_files(words)  # type: ignore[attr-defined]
         elif action.metavar in _FOLDERS:
             action.complete = shtab.DIRECTORY  # type: ignore[attr-defined]
-        elif action.type is Path or (positional and not action.choices):
+        elif (
+            action.type is Path
+            or str(action.metavar).endswith("|FILE")
+            or (positional and not action.choices)
+        ):
             action.complete = shtab.FILE  # type: ignore[attr-defined]
         first = first and not positional
 

@@ -17,7 +17,7 @@ from rc_hpc.store.opening import DAMAGE
 from rc_hpc.store.schema import TEXT, Column
 
 _COLUMNS = {
-    "path": Column("path", TEXT, "1", "Dataset.", ("dataset",)),
+    "path": Column("path", TEXT, "1", "Path of the dataset.", ("dataset",)),
     "first": Column("first", "i8", "1", "First of its leaves among all.", ("dataset",)),
     "rows": Column("rows", "i8", "1", "Rows of each leaf but the last.", ("dataset",)),
     "sha256": Column("sha256", "u1", "1", "SHA-256 of each leaf.", ("leaf", "byte")),

@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from rc_hpc.kernels.near import first_that_maps
+from rc_hpc.core.lazy import resolve
 from rc_hpc.symmetry.distances import closest_pair
 from rc_hpc.symmetry.guard import spglib_raises
 
@@ -82,6 +82,8 @@ def is_sharp(
         return False
     if closest_pair(lattice, frac, own_images=True)[0] < APART * largest:
         return False
+    # packing imports this before the kernels' cache is known
+    first_that_maps = resolve("rc_hpc.kernels.near:first_that_maps")
     lattice = np.ascontiguousarray(lattice, float)
     operations = rotations.astype(float), np.ascontiguousarray(dataset.translations, float)
     if first_that_maps(*_sorted(frac, numbers), lattice, *operations, exact, False) >= 0:

@@ -186,7 +186,10 @@ def test_status_merge_validate(ready, tmp_path, capfd):
     with h5py.File(output, "r+") as h5:
         h5["cells/n_recovered"][0, 0] += 1
     assert call("census", "validate", output) == Exit.FATAL
-    assert capfd.readouterr().out == f"{output}: content_hash does not match the content\n"
+    assert capfd.readouterr().out.splitlines() == [
+        f"{output}: content_hash does not match the content",
+        f"{output}: cells/n_recovered: rows 0 to 9 are damaged",
+    ]
 
 
 def test_progress_is_plain_lines_off_a_terminal(ready, tmp_path, capfd):

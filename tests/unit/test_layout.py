@@ -49,6 +49,7 @@ LAZY_PLACES = (
     "rc_hpc.kinds.readings.options",  # manifests are read when the run begins
     "rc_hpc.kinds.scores.options",  # the same
     "rc_hpc.kinds.determined.options",  # the package is read when the run begins
+    "rc_hpc.symmetry.sharp",  # packing is loaded before it is known where compiled kernels lie
     "rc_hpc.training.options",  # names of elements
     "rc_hpc.training.start",  # no torch before it is known that there is work
     "rc_hpc.vlm.query",  # no client before it is known that something is asked

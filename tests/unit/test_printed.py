@@ -28,6 +28,8 @@ CAPTIONS = {
     "unique": "protocol frozen, 5 views, tiling 1x1x1; delta 1e-06 Å; true label: stored cell; "
     f"quarantine mark; {PACKED}",
     "determined": "delta 0.01 Å; to the pixel 2.0 px; symprec 0.01 Å",
+    "readings": "known K0; certified for symprec 0.01 Å; at most 100 pixels off",
+    "scores": "sites within 0.1 Å",
     "noise": f"10 seeds; {TIES}; true label: stored cell; quarantine mark; {PACKED}",
 }
 #: Tables whose numbers do not depend on options that a caption tells.
@@ -55,6 +57,9 @@ CHANGES = [
     ("design", {"seeds": 2}, "2 noise seeds"),
     ("unique", {"delta": 0.01}, "delta 0.01 Å"),
     ("unique", {"truth": "conventional"}, "true label: conventional cell"),
+    ("readings", {"knowledge": "K1"}, "known K1"),
+    ("readings", {"tau": 0.02}, "symprec 0.02 Å"),
+    ("readings", {"max_pixels": 0}, "at most 0 pixels off"),
     ("determined", {"delta_pixels": 1.0}, "to the pixel 1.0 px"),
     ("noise", {"truth": "conventional"}, "true label: conventional cell"),
     ("noise", {"seeds": 3}, "3 seeds"),

@@ -1,5 +1,6 @@
 """The asking command: runs, files, resuming, other readings, the ladder."""
 
+import functools
 import json
 import re
 
@@ -16,6 +17,7 @@ from rc_hpc.answers.scoring import stored_predictions
 from rc_hpc.core.constants import CRYSTAL_SYSTEMS
 from rc_hpc.kinds.renders.manifest import read_manifest
 from rc_hpc.ladder.__main__ import main as ladder
+from rc_hpc.parallel.progress import Progress
 from rc_hpc.query_vlm import main
 from rc_hpc.tables import main as print_tables
 
@@ -314,7 +316,9 @@ def test_a_missing_picture_is_told_before_anything_is_sent(query, crystals, tmp_
     assert victim.name in capsys.readouterr().err
 
 
-def test_progress_tells_rate_spend_and_time_left(crystals, tmp_path, capsys):
+def test_progress_tells_rate_spend_and_time_left(crystals, tmp_path, capsys, monkeypatch):
+    often = functools.partialmethod(Progress.__init__, quiet_s=0.0)
+    monkeypatch.setattr(Progress, "__init__", often)
     prices = tmp_path / "prices.toml"
     prices.write_text('["m"]\ninput_per_million = 1e4\noutput_per_million = 0\n')
     with Stub(lambda body, number: chat(), latency_s=0.01) as stub:

@@ -122,7 +122,7 @@ def test_names_of_pictures_stay_in_their_folder(tmp_path, capsys):
 
 def test_other_kinds_say_what_can_be_shown(file, capsys):
     assert main([str(file.with_name("mine.packed.h5")), "salt.cif"]) == Exit.USAGE
-    assert "only of census files" in capsys.readouterr().err
+    assert "is a packed file, of which no structure" in capsys.readouterr().err
 
 
 def test_pictures_of_the_readme_are_there():

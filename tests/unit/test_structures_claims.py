@@ -15,6 +15,7 @@ from rc_hpc.engine.options import SourceOptions
 from rc_hpc.kinds.packed.options import PackOptions
 from rc_hpc.kinds.packed.oracle import pack_structure
 from rc_hpc.kinds.registry import KINDS, PACKED
+from rc_hpc.parallel.launch import SerialComm
 from rc_hpc.structures.readers import claimed, read_json
 from rc_hpc.structures.record import Item
 from rc_hpc.symmetry.stability import LabelFlag
@@ -80,7 +81,9 @@ def test_elements_of_vasp_4_come_from_the_command(tmp_path):
     with pytest.raises(StructureError, match="line 6 has 2 numbers for 1 elements of --species"):
         read_poscar_of(tmp_path, ("Cs",))
     one, other = (
-        Listing.of(SourceOptions((str(tmp_path / "POSCAR"),), species=species)).measure()
+        Listing.of(SourceOptions((str(tmp_path / "POSCAR"),), species=species)).measure(
+            SerialComm()
+        )
         for species in ((), ("Cs", "Cl"))
     )
     assert one[0] == other[0] == 1 and one[1] != other[1]
