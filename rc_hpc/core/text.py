@@ -31,13 +31,24 @@ def parse_json(text: str | bytes, **more: Any) -> Any:
 def parse_toml(text: str) -> dict[str, Any]:
     """`tomllib.loads`, of which all that goes wrong is a TOMLDecodeError, a ValueError."""
     try:
-        return tomllib.loads(text)
+        found = tomllib.loads(text)
+        _check_integers(found)
+        return found
     except RecursionError:
         raise tomllib.TOMLDecodeError("it is nested too deep") from None
     except tomllib.TOMLDecodeError:
         raise
     except ValueError as error:  # a date that is none, a number of too many digits
         raise tomllib.TOMLDecodeError(str(error)) from None
+
+
+def _check_integers(value: Any) -> None:
+    """Refuse integers of more than 64 bits, which TOML does not have."""
+    if isinstance(value, dict | list):
+        for one in value.values() if isinstance(value, dict) else value:
+            _check_integers(one)
+    elif isinstance(value, int) and not -(1 << 63) <= value < 1 << 63:
+        raise ValueError(f"the integer {str(value)[:20]}... has more than 64 bits")
 
 
 def plain(text: str) -> str:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from rc_hpc.answers.arms import RELEASED_ARMS, PredictionFile
 from rc_hpc.core.errors import UsageError
+from rc_hpc.core.text import parse_toml
 from rc_hpc.stats import statistics
 
 if TYPE_CHECKING:
@@ -39,7 +40,7 @@ def read_family(path: Path) -> dict[str, Any]:
         Not such a file; says what is wrong with which test.
     """
     try:
-        content = tomllib.loads(path.read_text(encoding="utf-8"))
+        content = parse_toml(path.read_text(encoding="utf-8"))
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
         raise UsageError(f"--family {path}: cannot be read ({error})") from error
     tests = content.get("test")
