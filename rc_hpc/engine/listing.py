@@ -162,7 +162,7 @@ class Listing:
 
     def __iter__(self) -> Iterator[Item]:
         """All items, in one process."""
-        return self.items(0, self.count())
+        return self.items(0, len(self) or self.count())
 
     def items(self, start: int, stop: int) -> Iterator[Item]:
         """Items `start` to `stop`, once the listing is measured; quickest in ascending order."""

@@ -29,6 +29,7 @@ from rc_hpc.kinds.common.counting import (
     Counts,
     RowFile,
     chosen,
+    counted_status,
     subsets_of,
 )
 from rc_hpc.kinds.common.statics import subset_statics
@@ -143,13 +144,8 @@ def count_batch(options: CensusOptions, batch: Batch) -> CensusCounts:
     computed = codes == Status.ok
     count = _counting(static, record)
     counted = [count(chosen(rows, computed & own)) for own in (~flagged, flagged)]
-    by_status = {}
-    for code, first, n in zip(
-        *np.unique(codes, return_index=True, return_counts=True), strict=True
-    ):
-        example = (batch[f"structures/{text}"][first] for text in ("id", "message"))
-        by_status[Status(code).name] = (int(n), *example)
-    return _counts(record, {}, by_status, static, counted)
+    status = counted_status(codes, batch["structures/id"], batch["structures/message"])
+    return _counts(record, {}, status, static, counted)
 
 
 def _labelled(static: Columns, options: dict[str, Any]) -> np.ndarray:

@@ -257,6 +257,32 @@ class RowFile:
             self._status[name] = (rows + int(count), example[0], example[1])
 
 
+def counted_status(codes: np.ndarray, ids: np.ndarray, messages: np.ndarray) -> ByStatus:
+    """Rows in memory by status, in the order of the codes."""
+    each = np.unique(codes, return_index=True, return_counts=True)
+    return {
+        Status(code).name: (int(count), str(ids[first]), str(messages[first]))
+        for code, first, count in zip(*each, strict=True)
+    }
+
+
+def read_head(path: str | Path, kind: str) -> tuple[Counts, np.ndarray, np.ndarray]:
+    """Of a file that is small enough to be read whole: what all counts hold, ids, usable rows.
+
+    Raises
+    ------
+    RcError
+        Not a file of this kind.
+    """
+    names = ("status", "id", "message")
+    about = read_table(path, [f"structures/{name}" for name in names])
+    codes, ids, messages = (about[f"structures/{name}"] for name in names)
+    with open_ours(path, kind) as h5:
+        attrs = dict(h5.attrs)
+    head = Counts(json.loads(attrs["options"]), attrs, counted_status(codes, ids, messages))
+    return head, ids, codes == Status.ok
+
+
 def chosen(rows: Columns, own: np.ndarray) -> Columns:
     """Some rows of all columns."""
     return {name: values[own] for name, values in rows.items()}

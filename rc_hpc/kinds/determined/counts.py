@@ -3,15 +3,11 @@
 from __future__ import annotations
 
 import json
-from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
 
-import numpy as np
-
 from rc_hpc.benchmark.determined_file import Determined, read_determined
-from rc_hpc.core.errors import Status
-from rc_hpc.kinds.common.counting import Counts
+from rc_hpc.kinds.common.counting import Counts, counted_status
 from rc_hpc.store.reader import open_ours
 
 
@@ -39,10 +35,5 @@ def count_determined(path: str | Path) -> DeterminedCounts:
     rows = read_determined(path)
     with open_ours(path, "determined") as h5:
         attrs = dict(h5.attrs)
-    counts = Counter(rows.status.tolist())
-    status = {}
-    for code in sorted(counts):
-        first = int(np.argmax(rows.status == code))
-        name = Status(code).name
-        status[name] = (counts[code], str(rows.ids[first]), str(rows.message[first]))
+    status = counted_status(rows.status, rows.ids, rows.message)
     return DeterminedCounts(json.loads(attrs["options"]), attrs, status, rows)

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import json
-from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 
-from rc_hpc.core.errors import Status
-from rc_hpc.kinds.common.counting import Counts
+from rc_hpc.kinds.common.counting import Counts, read_head
 from rc_hpc.store.batch import Batch
-from rc_hpc.store.reader import open_ours, read_table
+from rc_hpc.store.reader import read_table
 
 _ROWS = (
     *("status", "message", "certified", "differing_pixels", "tries", "n_sites", "largest_sigma"),
@@ -56,33 +53,18 @@ def count_readings(path: str | Path) -> ReadingCounts:
     RcError
         Not such a file.
     """
-    about = read_table(path, [f"structures/{name}" for name in ("id", "status", "message")])
+    head, ids, ok = read_head(path, "readings")
     rows = read_table(path, [f"readings/{name}" for name in _ROWS])
     discs = read_table(path, [f"discs/{name}" for name in _DISCS])
     static = read_table(path, ("protocol/view", "reading/symprec"))
-    with open_ours(path, "readings") as h5:
-        attrs = dict(h5.attrs)
-    code = about["structures/status"]
     return ReadingCounts(
-        json.loads(attrs["options"]),
-        attrs,
-        by_status(code, about["structures/id"], about["structures/message"]),
-        about["structures/id"],
-        code == Status.ok,
+        head.options,
+        head.attrs,
+        head.status,
+        ids,
+        ok,
         {name: rows[f"readings/{name}"] for name in _ROWS},
         {name: discs[f"discs/{name}"] for name in _DISCS},
         tuple(static["protocol/view"]),
         static["reading/symprec"],
     )
-
-
-def by_status(
-    code: np.ndarray, ids: np.ndarray, messages: np.ndarray
-) -> dict[str, tuple[int, str, str]]:
-    """Rows by the name of their status, with id and message of the first."""
-    counts = Counter(code.tolist())
-    found = {}
-    for one in sorted(counts):
-        first = int(np.argmax(code == one))
-        found[Status(one).name] = (counts[one], str(ids[first]), str(messages[first]))
-    return found
