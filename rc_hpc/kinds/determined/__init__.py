@@ -5,6 +5,15 @@ from __future__ import annotations
 from rc_hpc.core.kind import Kind
 from rc_hpc.kinds.common.deciding import CAMERAS, LABELS
 
+DESCRIPTION = """\
+Which of the four options agree with the pictures, for 1, 2, 3 and 8 of a scene. Points and cell are
+reconstructed without correspondence between views; an option agrees where some set of points that
+explains every centre makes it right. Centres are read in three ways: all; those of discs that a
+view shows to at least a share (--thetas), where paint may hide others; all, to the pixel. An atom
+paints its whole disc, or something before it does: where any of that is white, it is not there.
+Fog, sizes of single discs and what covers what are not read, and an atom that no picture shows to
+that share is not thought of: an answer that hangs on it is counted as misled. Without scenes.h5
+only what texts tell of the three default views is known, and the rest is counted as unknown."""
 EXAMPLES = """\
   python -m rc_hpc.benchmark determine benchmark/   every question of the package, for 1, 2, 3 and 8
                                                     views
@@ -12,10 +21,6 @@ EXAMPLES = """\
   python -m rc_hpc.benchmark determine benchmark/ --shard 0/16
                                                     one share of a job array; then: merge
   python -m rc_hpc.tables determined.h5             the tables again
-
-  Centres are read without correspondence between views. Where a disc would be white no atom is;
-  fog, sizes of single discs and what covers what are not read. Without scenes.h5 only what the
-  texts tell of the three default views is known.
 """
 
 KIND = Kind(
@@ -23,6 +28,7 @@ KIND = Kind(
     package=__name__,
     command="benchmark determine",
     line="which options of a benchmark's questions its pictures leave, by number of views",
+    description=DESCRIPTION,
     output="determined.h5",
     examples=EXAMPLES,
     source="options:BenchmarkSource",

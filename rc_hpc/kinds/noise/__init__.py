@@ -5,6 +5,12 @@ from __future__ import annotations
 from rc_hpc.core.kind import Kind
 from rc_hpc.kinds.common.deciding import NOISE
 
+DESCRIPTION = """\
+R1 over Gaussian noise of the disc centres, for camera protocols (with tilings), tolerance rules
+and estimators side by side, from the same errors. The tables say where R1 falls to 0.95; which
+readings are right, wrong, or undecided (lower groups that the errors do not exclude); what the
+figure rests on: the exact lattice, which is given, near-symmetric crystals, those never right;
+paired tests; kappa of every camera pair; noise budgets; cameras along lattice vectors."""
 EXAMPLES = """\
   python -m rc_hpc.sweep noise                      the 288 prototypes, frozen and off-axis cameras
   python -m rc_hpc.sweep noise packed.h5 --protocols frozen,off-axis,frozen@2 --seeds 3
@@ -27,6 +33,7 @@ KIND = Kind(
     command="sweep noise",
     line="R1 over Gaussian noise of the disc centres, for camera protocols, tolerance rules and "
     "estimators side by side",
+    description=DESCRIPTION,
     output="noise.h5",
     examples=EXAMPLES,
     options="options:NoiseOptions",

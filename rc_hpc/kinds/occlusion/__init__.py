@@ -5,6 +5,12 @@ from __future__ import annotations
 from rc_hpc.core.kind import Kind
 from rc_hpc.kinds.common.deciding import SUBSETS
 
+DESCRIPTION = """\
+R1 where discs hide the centres of others. Conditions O0 to O3 take away none, informative, all or
+redundant occluded centres; the table tells what the pictures lose from what a rule does. --verify
+names when a view that misses a candidate lets it pass: painted (any disc covers the spot; the first
+of the default ones, since it loses least), 3-of-V, covered, strict, or the record's excused, which
+knows the answer and is there for parity only."""
 EXAMPLES = """\
   python -m rc_hpc.sweep occlusion                  the 288 prototypes, four conditions, rules that
                                                     know nothing of what is hidden
@@ -22,6 +28,7 @@ KIND = Kind(
     command="sweep occlusion",
     line="R1 where discs hide the centres of others, by what is taken away and by how misses are "
     "judged",
+    description=DESCRIPTION,
     output="occlusion.h5",
     examples=EXAMPLES,
     options="options:OcclusionOptions",

@@ -5,6 +5,11 @@ from __future__ import annotations
 from rc_hpc.core.kind import Kind
 from rc_hpc.kinds.common.deciding import CAMERAS, LABELS
 
+DESCRIPTION = """\
+Crystals from the pixels of their pictures, with no truth and no training: discs by fill and
+sub-pixel arcs (radii calibrated on the installed renderer), scales, lattice, sites, label; drawn
+again and compared, so that a reading is certified or says why not. --knowledge names what it may
+open beside the pictures. rc_hpc.score alone sees the truth."""
 EXAMPLES = """\
   python -m rc_hpc.read renders.h5                  lattice, sites and label from pictures, cameras
                                                     and convention alone
@@ -26,6 +31,7 @@ KIND = Kind(
     package=__name__,
     command="read",
     line="reads crystals from their pictures, and certifies them by drawing them again",
+    description=DESCRIPTION,
     output="readings.h5",
     examples=EXAMPLES,
     source="options:PicturesSource",
