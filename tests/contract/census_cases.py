@@ -5,7 +5,6 @@ import importlib
 import importlib.util
 import json
 import os
-import shutil
 import signal
 import subprocess
 import sys
@@ -15,18 +14,11 @@ from pathlib import Path
 
 import h5py
 import pytest
+from ranks import MPIEXEC
 
 from rc_hpc.parallel.launch import child_environment
 
 ROOT = Path(__file__).parents[2]
-MPIEXEC = shutil.which("mpiexec", path=str(Path(sys.executable).parent)) or shutil.which("mpiexec")
-
-#: For tests that start mpiexec.
-needs_mpi = [
-    pytest.mark.mpi,
-    pytest.mark.skipif(importlib.util.find_spec("mpi4py") is None, reason="mpi4py is missing"),
-    pytest.mark.skipif(MPIEXEC is None, reason="mpiexec is missing"),
-]
 
 #: Rows of a batch in these tests: small inputs shall still be many batches for ranks and shards.
 BATCH_ROWS = 4

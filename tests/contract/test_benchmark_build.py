@@ -12,6 +12,7 @@ import time
 import numpy as np
 import pytest
 from PIL import Image
+from ranks import MPIEXEC, needs_ranks
 
 from rc_hpc.assembly.baselines import oracle_readers, prediction_file
 from rc_hpc.benchmark.__main__ import main
@@ -321,6 +322,7 @@ def kill_and_resume(command, times, rng, done):
     subprocess.run([*command, *resume], check=True)
 
 
+@needs_ranks
 @pytest.mark.slow
 @pytest.mark.timeout(7200)
 def test_the_default_package_is_the_same_however_it_is_made(tmp_path):
@@ -330,7 +332,7 @@ def test_the_default_package_is_the_same_however_it_is_made(tmp_path):
     """
     build = [sys.executable, "-m", "rc_hpc.benchmark", "build", "--progress", "none", "-q"]
     for name, ranks in (("one", 1), ("two", 2), ("three", 3)):
-        launch = [] if ranks == 1 else ["mpiexec", "-n", str(ranks)]
+        launch = [] if ranks == 1 else [MPIEXEC, "-n", str(ranks)]
         subprocess.run([*launch, *build, "-o", str(tmp_path / name)], check=True)
     whole = content(tmp_path / "one")
     assert len(whole["questions.jsonl"].splitlines()) == 716

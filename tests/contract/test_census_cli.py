@@ -11,7 +11,8 @@ from pathlib import Path
 import h5py
 import numpy as np
 import pytest
-from census_cases import call, column, content, needs_mpi, run, small_crystals, write_json
+from census_cases import call, column, content, run, small_crystals, write_json
+from ranks import needs_mpi
 
 from rc_hpc.core.errors import Exit, Status
 from rc_hpc.parallel.launch import child_environment

@@ -14,13 +14,13 @@ from census_cases import (
     content,
     finish,
     fork,
-    needs_mpi,
     run,
     small_crystals,
     start,
     wait_for,
     write_json,
 )
+from ranks import needs_mpi
 
 from rc_hpc.core.errors import Exit, Status
 

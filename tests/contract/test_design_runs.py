@@ -9,7 +9,8 @@ import json
 import h5py
 import numpy as np
 import pytest
-from census_cases import call, column, content, needs_mpi, run, small_crystals, write_json
+from census_cases import call, column, content, run, small_crystals, write_json
+from ranks import needs_mpi
 
 from rc_hpc.core.errors import Exit
 from rc_hpc.core.vocabulary import Side

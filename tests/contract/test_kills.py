@@ -9,7 +9,8 @@ import time
 
 import h5py
 import pytest
-from census_cases import Forked, call, content, finish, fork, needs_mpi, start, wait_for
+from census_cases import Forked, call, content, finish, fork, start, wait_for
+from ranks import needs_mpi
 from test_census_kills import ARGS, CENSUS, PACKED, SLOW, slow_down, undisturbed
 from training_cases import job as training
 from training_cases import write_pixels, write_split

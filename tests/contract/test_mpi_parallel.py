@@ -1,9 +1,7 @@
 """Real ranks: the queue, the stop flag, failures and signals under mpiexec."""
 
-import importlib.util
 import json
 import os
-import shutil
 import signal
 import subprocess
 import sys
@@ -12,17 +10,13 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
+from ranks import MPIEXEC, needs_mpi
 
 from rc_hpc.parallel.launch import child_environment
 
 ROOT = Path(__file__).parents[2]
-MPIEXEC = shutil.which("mpiexec", path=str(Path(sys.executable).parent)) or shutil.which("mpiexec")
 
-pytestmark = [
-    pytest.mark.mpi,
-    pytest.mark.skipif(importlib.util.find_spec("mpi4py") is None, reason="mpi4py is missing"),
-    pytest.mark.skipif(MPIEXEC is None, reason="mpiexec is missing"),
-]
+pytestmark = needs_mpi
 
 HEAD = """
 import json, os, signal, sys, time

@@ -12,12 +12,12 @@ from census_cases import (
     content,
     finish,
     fork,
-    needs_mpi,
     run,
     small_crystals,
     wait_for,
     write_json,
 )
+from ranks import needs_mpi
 
 from rc_hpc.core.errors import Exit
 from rc_hpc.core.vocabulary import System

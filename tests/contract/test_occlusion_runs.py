@@ -6,7 +6,8 @@ Equal work gives equal content, and its tables count what the file says.
 import h5py
 import numpy as np
 import pytest
-from census_cases import call, column, content, needs_mpi, run, small_crystals, write_json
+from census_cases import call, column, content, run, small_crystals, write_json
+from ranks import needs_mpi
 
 from rc_hpc.core.errors import Exit
 from rc_hpc.engine import entry

@@ -6,7 +6,8 @@ The model is told, ranks do not matter, a cell that reaches a camera is a status
 import h5py
 import numpy as np
 import pytest
-from census_cases import call, column, content, needs_mpi, run, small_crystals, write_json
+from census_cases import call, column, content, run, small_crystals, write_json
+from ranks import needs_mpi
 
 from rc_hpc.core.errors import Exit, Status
 from rc_hpc.engine.results import summary

@@ -1,7 +1,5 @@
 """Rendering with several ranks, and after a kill."""
 
-import importlib.util
-import shutil
 import signal
 import subprocess
 import sys
@@ -10,12 +8,12 @@ from pathlib import Path
 
 import h5py
 import pytest
+from ranks import MPIEXEC, needs_ranks
 
 from rc_hpc.pack import main as pack
 from rc_hpc.parallel.launch import child_environment
 
 ROOT = Path(__file__).parents[2]
-MPIEXEC = shutil.which("mpiexec", path=str(Path(sys.executable).parent)) or shutil.which("mpiexec")
 QUICK = ["--size", "128", "--progress", "none"]
 
 
@@ -66,11 +64,7 @@ def told(output):
         )
 
 
-@pytest.mark.mpi
-@pytest.mark.skipif(
-    importlib.util.find_spec("mpi4py") is None or MPIEXEC is None,
-    reason="mpi4py or mpiexec is missing",
-)
+@needs_ranks
 def test_two_ranks_write_what_one_writes(packed, clean, tmp_path):
     done = run(packed, tmp_path / "renders.h5", launcher=(MPIEXEC, "-n", "2"))
     assert done.returncode == 0, done.stderr

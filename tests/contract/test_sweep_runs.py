@@ -7,11 +7,11 @@ from census_cases import (
     call,
     column,
     content,
-    needs_mpi,
     run,
     small_crystals,
     write_json,
 )
+from ranks import needs_mpi
 
 from rc_hpc.core.errors import Exit
 from rc_hpc.engine import entry

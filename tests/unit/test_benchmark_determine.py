@@ -1,8 +1,6 @@
 """Runs of ``benchmark determine`` on a package without scenes: texts tell of them."""
 
-import importlib.util
 import os
-import shutil
 import signal
 import subprocess
 import sys
@@ -13,6 +11,7 @@ import numpy as np
 import pytest
 from package_cases import write_package
 from question_cases import small_draw
+from ranks import MPIEXEC, needs_ranks
 
 from rc_hpc.benchmark.__main__ import main
 from rc_hpc.benchmark.determined_file import read_determined
@@ -25,7 +24,6 @@ from rc_hpc.tables import main as tables
 pytestmark = pytest.mark.long
 
 QUIET = ["--progress", "none", "-q"]
-MPIEXEC = shutil.which("mpiexec", path=str(Path(sys.executable).parent)) or shutil.which("mpiexec")
 
 
 def content(path):
@@ -92,9 +90,7 @@ def test_shards_stops_and_subsets_give_the_same(work, tmp_path, monkeypatch, cap
     assert (some.readings["remain"] == every.readings["remain"][rows]).all()
 
 
-@pytest.mark.mpi
-@pytest.mark.skipif(importlib.util.find_spec("mpi4py") is None, reason="mpi4py is missing")
-@pytest.mark.skipif(MPIEXEC is None, reason="mpiexec is missing")
+@needs_ranks
 def test_two_ranks_give_the_same(work, tmp_path):
     command = [sys.executable, "-m", "rc_hpc.benchmark", "determine", str(work / "bench")]
     ended = subprocess.run(
