@@ -14,6 +14,8 @@ EXAMPLES = f"""\
                                    every table that these files allow
   python -m rc_hpc.ladder predictions/ --census census.h5 --census loose.h5 --table ladder
                                    both ceilings, R1 and R1 at a looser delta
+  python -m rc_hpc.ladder predictions/ --census census.h5 --scores scores.h5 --table rungs
+                                   also R2, what is read from the pictures themselves
   python -m rc_hpc.ladder predictions/ --census census.h5 --structures packed.h5 \\
       --train train.jsonl          also the forests, trained in the order of train.jsonl
   python -m rc_hpc.ladder predictions/ --census census.h5 --figures figures
@@ -30,7 +32,7 @@ A prediction file is JSON: arm, K, n, micro and predictions (material_id, truth,
 of a folder every .json file is read. Rows whose API errors or unanswered structures pass 5 % are
 shown, and left out of the statistics.
 
-figures (of the tables that are made): ladder, leaderboard, cue-sufficiency (table cues) and
+figures (of the tables that are made): rungs, ladder, leaderboard, cue-sufficiency (table cues) and
 question-only; NAME.pdf, NAME.png, and the table as NAME.csv."""
 
 

@@ -19,6 +19,7 @@ from rc_hpc.core.ids import read_ids
 from rc_hpc.ladder import inputs as ladder_inputs
 from rc_hpc.ladder import pictures, shares
 from rc_hpc.ladder.options import LadderOptions
+from rc_hpc.ladder.readings import Readings, check_readings, read_scores
 from rc_hpc.ladder.rungs import Rungs
 
 #: Reading of the votes beside the tie rules.
@@ -66,7 +67,11 @@ class Evidence:
         self.drawing, self.unrecorded = pictures.drawing_of(list(self.of("pixels").values()))
         #: Options of each census by the name of its ceiling.
         self.census_options: dict[str, dict[str, Any]] = {}
-        self.ceilings = self._ceilings()
+        #: What is proved of each structure by the name of its ceiling, where anything can be.
+        self.certified: dict[str, np.ndarray] = {}
+        #: Readings of the pictures by the name of their rung.
+        self.readings: dict[str, Readings] = {}
+        self.ceilings = self._ceilings() | self._read_ceilings()
 
     def _in_ladder(self, file: PredictionFile) -> bool:
         """Whether a file shows the ladder's pictures, or none."""
@@ -82,8 +87,21 @@ class Evidence:
                 )
             pictures.check_ceiling(path, found.options, self.drawing)
             ceilings[found.name] = found.determined
+            self.certified[found.name] = found.certified
             self.census_options[found.name] = found.options
         return ceilings or {"all": np.ones(len(self.ids), bool)}
+
+    def _read_ceilings(self) -> dict[str, np.ndarray]:
+        for path in self.options.scores:
+            found = read_scores(path, self.ids, self.truths)
+            if found.name in self.readings:
+                raise UsageError(
+                    f"{path}: second scores of {found.name}; give one file per level of knowledge"
+                )
+            check_readings(found, self.convention, self.drawing, self.census_options)
+            self.readings[found.name] = found
+            self.certified[found.name] = found.certified
+        return {name: found.right for name, found in self.readings.items()}
 
     def of(self, kind: str, cell: str | None = None) -> dict[str, PredictionFile]:
         """Files of an arm by model, those of the ladder's pictures alone."""

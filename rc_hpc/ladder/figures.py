@@ -94,6 +94,10 @@ def _rungs(ax: Axes, rows: pd.DataFrame, recorded: list[dict]) -> None:
     for ceiling, line in zip(_ceilings(rows), _CEILING_LINES, strict=False):
         share = (rows["R3_count"] + rows[f"S_{ceiling}"]).iloc[0] / rows["n"].iloc[0]
         ax.axvline(share, label=f"ceiling {ceiling}", color="black", linewidth=0.9, linestyle=line)
+        if f"{ceiling}_certified_count" in rows:
+            certified = rows[f"{ceiling}_certified_count"].iloc[0] / rows["n"].iloc[0]
+            label = f"{ceiling}, right and certified"
+            ax.axvline(certified, label=label, color="0.55", linewidth=0.9, linestyle=line)
     _marks(ax, rows, recorded, {"R4_count": 0.14, "R3_count": -0.14})
     ax.set_xlim(0, 1.03)
 
@@ -268,7 +272,36 @@ def _pair(ax: Axes, frame: pd.DataFrame, arms: dict, hollow: bool) -> None:
     ax.set_xlim(-0.02, 1.02)
 
 
+def rungs(given: Given) -> Figure:
+    """R1 to R4 below each other; what is also certified is dark."""
+    frame = given.frame
+    made, ((ax,),) = style.figure(style.COLUMN_IN, 0.9 + 2 * ROW_IN * len(frame))
+    places = np.arange(len(frame))
+    names = [
+        f"{rung}, {textwrap.fill(by, 26)}"
+        for rung, by in zip(frame["rung"], frame["by"], strict=True)
+    ]
+    style.categories(ax, names)
+    bar = {"height": 0.7, "edgecolor": "black", "linewidth": 0.6}
+    ax.barh(places, frame["share"], color="0.85", label="right", **bar)
+    both = frame["right_and_certified_share"].to_numpy(float)
+    ax.barh(places, np.nan_to_num(both), color="0.45", label="right and certified", **bar)
+    limits = (frame[f"share_{end}95"].to_numpy(float) for end in ("low", "high"))
+    told = frame["share_low95"].notna()
+    error = style.interval(frame["share"], *limits)
+    ax.errorbar(
+        frame["share"][told], places[told], xerr=error[:, told], linestyle="none", color="black",
+        elinewidth=0.8, label="Wilson 95 %",
+    )  # fmt: skip
+    ax.axvline(CHANCE, label=f"chance, 1/{len(SEVEN_SYSTEMS.labels)}", **style.GUIDE)
+    ax.set_xlim(0, 1.03)
+    ax.set_xlabel(f"share of {int(frame['n'].iloc[0])} structures")
+    style.below(made, 2, ax)
+    return made
+
+
 PLOTS = (
+    Plot("rungs", "rungs", rungs),
     Plot("ladder", "ladder", ladder),
     Plot("leaderboard", "leaderboard", leaderboard),
     Plot("cue-sufficiency", "cues", cue_sufficiency),
@@ -280,7 +313,7 @@ def draw_ladder(evidence: Evidence, tables: Iterable[Table], folder: Path) -> Dr
     """Draw what there is of the figures of the ladder among these tables."""
     options = evidence.options
     origin = Origin(
-        ", ".join(path.name for path in (*options.predictions, *options.census)),
+        ", ".join(path.name for path in (*options.predictions, *options.census, *options.scores)),
         _hash_of(options.predictions),
         {
             "ceilings": {

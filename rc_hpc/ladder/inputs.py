@@ -119,7 +119,7 @@ def read_crystals(path: Path, ids: Sequence[str]) -> Crystals:
         One of them is missing or has no conventional cell; names it.
     """
     table = read_table(path, [f"structures/{name}" for name in _COLUMNS])
-    rows = _rows_of(path, table["structures/id"], table["structures/duplicate"], ids)
+    rows = rows_of(path, table["structures/id"], table["structures/duplicate"], ids)
     columns = {name: table[f"structures/{name}"][rows] for name in _COLUMNS}
     unusable = (columns["n_atoms"] == 0) | (columns["space_group"] == 0)
     if unusable.any():
@@ -141,12 +141,15 @@ class Ceiling:
         ``R1``, with its delta where that is not tau.
     determined : (n,) bool
         Of each structure.
+    certified : (n,) bool
+        Whether that is proved of it.
     options
         Of the census, as recorded.
     """
 
     name: str
     determined: np.ndarray
+    certified: np.ndarray
     options: dict[str, Any]
 
 
@@ -172,8 +175,11 @@ def read_ceiling(path: Path, ids: Sequence[str], truths: Sequence[str] | np.ndar
                 f"{path}: the full protocol is not among its subsets; "
                 "compute it with --subsets full or all"
             )
-        correct = h5["cells/correct_crystal_system"][:, full[0]].astype(bool)
-    rows = _rows_of(path, known, duplicates, ids)
+        correct, certified = (
+            h5[f"cells/{name}"][:, full[0]].astype(bool)
+            for name in ("correct_crystal_system", "certified")
+        )
+    rows = rows_of(path, known, duplicates, ids)
     for id_, row, truth in zip(ids, rows, truths, strict=True):
         if statuses[row] != Status.ok:
             raise RcError(
@@ -187,7 +193,7 @@ def read_ceiling(path: Path, ids: Sequence[str], truths: Sequence[str] | np.ndar
             )
     delta = options["delta"]
     name = "R1" if delta == options["pack"]["tau"] else f"R1^{delta:g}"
-    return Ceiling(name, correct[rows], options)
+    return Ceiling(name, correct[rows], certified[rows], options)
 
 
 def read_phantoms(path: Path, ids: Sequence[str]) -> tuple[np.ndarray, np.ndarray, float]:
@@ -197,7 +203,7 @@ def read_phantoms(path: Path, ids: Sequence[str]) -> tuple[np.ndarray, np.ndarra
     """
     with open_ours(path, "census") as h5:
         known, duplicates = (read_rows(h5[f"structures/{name}"]) for name in ("id", "duplicate"))
-        rows = _rows_of(path, known, duplicates, ids)
+        rows = rows_of(path, known, duplicates, ids)
         order = np.argsort(rows)
         counts = h5["cells/n_phantoms_exact"][rows[order]]
         sizes = h5["subsets/size"][()]
@@ -275,8 +281,14 @@ def check_labels(path: Path, files: Sequence[PredictionFile], task: Task) -> Non
                 )
 
 
-def _rows_of(path, ids: np.ndarray, duplicates: np.ndarray, wanted: Sequence[str]) -> np.ndarray:
-    """Rows of the wanted ids, of each its first one."""
+def rows_of(path, ids: np.ndarray, duplicates: np.ndarray, wanted: Sequence[str]) -> np.ndarray:
+    """Rows of the wanted ids, of each its first one.
+
+    Raises
+    ------
+    RcError
+        One of them is not there; names some.
+    """
     rows = {
         id_: row
         for row, (id_, duplicate) in enumerate(zip(ids, duplicates, strict=True))

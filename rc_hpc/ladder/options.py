@@ -14,6 +14,7 @@ TABLES = {
     "files": "every prediction file, recounted, with its error rates and gates",
     "leaderboard": "R4 of every model with its interval",
     "cells": "the headline where R3 listed a cell as large as the drawn one, elsewhere, by system",
+    "rungs": "R1, R2 (--scores), R3 and R4 in one list: right, and right and certified",
     "ladder": "R4, R3, P, S and share of every model with their intervals, McNemar",
     "models": "medians, intervals, dominance, rank correlations over the scored models",
     "sensitivity": "the same headline under other tie rules and per sample",
@@ -52,6 +53,8 @@ class LadderOptions(Options):
         Prediction files, folders of them, and HDF5 files of answers.
     census
         Census files, one per ceiling.
+    scores
+        Scored readings of the pictures, one file per level of knowledge.
     labels
         File of true labels to check the predictions against.
     structures
@@ -87,6 +90,14 @@ class LadderOptions(Options):
         (),
         "census that says which structures are determined; may be given once per delta; "
         "without one all are taken to be",
+        parse=Path,
+        metavar="FILE",
+        many=True,
+    )
+    scores: tuple[Path, ...] = opt(
+        (),
+        "scored readings of the pictures (python -m rc_hpc.score): R2 as a ceiling beside R1; may "
+        "be given once per level of knowledge",
         parse=Path,
         metavar="FILE",
         many=True,

@@ -51,7 +51,7 @@ def drawing_of(files: Sequence[PredictionFile]) -> tuple[dict[str, Any] | None, 
     """
     recorded = [file for file in files if "pictures" in file.details]
     for file in recorded[1:]:
-        if _cameras(_protocol(file)) != _cameras(_protocol(recorded[0])):
+        if not same_cameras(_protocol(file), _protocol(recorded[0])):
             raise UsageError(
                 f"{file.source}: its model saw pictures of {told(_protocol(file))}, that of "
                 f"{recorded[0].source} of {told(_protocol(recorded[0]))}: give files of one "
@@ -78,15 +78,27 @@ def check_ceiling(path: Any, options: Mapping[str, Any], drawing: Mapping[str, A
     UsageError
         With the command that makes the right census.
     """
-    if drawing is None or _cameras(options["protocol"]) == _cameras(drawing["protocol"]):
+    if drawing is None or same_cameras(options["protocol"], drawing["protocol"]):
         return
-    delta = "" if options["delta"] == DELTA else f" --delta {options['delta']:g}"
     raise UsageError(
         f"--census {path}: is of {told(options['protocol'])}, the pictures are of "
-        f"{told(drawing['protocol'])}: what it determines is not what the models saw. Make the "
-        f"census of the pictures: python -m rc_hpc.census PACKED.h5 --for-pictures "
-        f"{drawing['manifest']}{delta} -o CENSUS.h5"
+        f"{told(drawing['protocol'])}: what it determines is not what the models saw. "
+        f"{census_command(drawing['manifest'], options)}"
     )
+
+
+def census_command(manifest: str, options: Mapping[str, Any]) -> str:
+    """How to make the census of pictures that one with these options should have been."""
+    delta = "" if options["delta"] == DELTA else f" --delta {options['delta']:g}"
+    return (
+        "Make the census of the pictures: python -m rc_hpc.census PACKED.h5 --for-pictures "
+        f"{manifest}{delta} -o CENSUS.h5"
+    )
+
+
+def same_cameras(one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
+    """Whether two recorded protocols have the same cameras and tiling, whatever their names."""
+    return _cameras(one) == _cameras(other)
 
 
 def told(protocol: Mapping[str, Any]) -> str:

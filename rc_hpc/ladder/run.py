@@ -8,7 +8,7 @@ from pathlib import Path
 
 from rc_hpc.core.door import Talk
 from rc_hpc.core.errors import Exit, UsageError
-from rc_hpc.ladder import baseline_tables, paper_tables
+from rc_hpc.ladder import baseline_tables, paper_tables, summary
 from rc_hpc.ladder import tables as ladder_tables
 from rc_hpc.ladder.evidence import Evidence, Missing
 from rc_hpc.ladder.figures import draw_ladder
@@ -17,7 +17,7 @@ from rc_hpc.report.plot import tell
 from rc_hpc.report.tables import DIGITS_P, Table, show, write
 
 #: What makes each table: its caption, without the digits, and its frame.
-_EVERY = ladder_tables.MAKERS | baseline_tables.MAKERS | paper_tables.MAKERS
+_EVERY = ladder_tables.MAKERS | baseline_tables.MAKERS | paper_tables.MAKERS | summary.MAKERS
 MAKERS = {name: _EVERY[name] for name in TABLES}
 
 
@@ -61,7 +61,9 @@ def make_tables(evidence: Evidence, names: Iterable[str]) -> tuple[list[Table], 
 
 
 def _write(tables: Iterable[Table], folder: Path, options: LadderOptions, talk: Talk) -> None:
-    source = {name: list(map(str, getattr(options, name))) for name in ("predictions", "census")}
+    source = {
+        name: list(map(str, getattr(options, name))) for name in ("predictions", "census", "scores")
+    }
     for table in tables:
         path = write(table, folder, options.format, source)
         if not talk.quiet:

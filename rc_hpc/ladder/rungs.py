@@ -1,9 +1,10 @@
 """The attribution ladder: what a model loses to perception and what remains after it.
 
-For one model on n structures, with R1 what the pictures determine, R3 the model on coordinates
-as text and R4 the model on pictures, all as numbers of structures: P = R3 - R4 (perception),
-S = R1 - R3 (what remains), share = P / (P + S) where neither is negative. A model is
-residual-dominant iff P < S. All arrays are over the same structures in the same order.
+For one model on n structures, with the ceiling what the pictures determine (R1, of exact
+projections; R2, of pixels), R3 the model on coordinates as text and R4 the model on pictures, all
+as numbers of structures: P = R3 - R4 (perception), S = ceiling - R3 (what remains),
+share = P / (P + S) where neither is negative. A model is residual-dominant iff P < S. All arrays
+are over the same structures in the same order.
 """
 
 from __future__ import annotations
@@ -137,7 +138,8 @@ def over_models(rungs: Rungs, ceilings: Mapping[str, np.ndarray]) -> pd.DataFram
         p, s, _ = rungs.parts(ceiling)
         share = shares.ranked(p, s)
         interval = shares.median_interval(share)
-        records.append({"ceiling": name, "quantity": "R1", **_counted(int(np.sum(ceiling)), size)})
+        rung = "R2" if name.startswith("R2") else "R1"
+        records.append({"ceiling": name, "quantity": rung, **_counted(int(np.sum(ceiling)), size)})
         records.append(
             {
                 "ceiling": name,

@@ -91,11 +91,17 @@ def _conditions(e: Evidence) -> str:
     what = [f"ceilings {', '.join(counted)} of {len(e.ids)}"]
     if not e.options.census:
         what[0] += ", taken as all structures without a census"
-    return "; ".join([*what, *e.told()])
+    readings = (found.told(e.truths) for found in e.readings.values())
+    return "; ".join([*what, *readings, *e.told()])
 
 
 def _ladder(e: Evidence):
     frame = _per_cell(e, lambda cell: ladder.table(e.rungs(cell), e.ceilings))
+    if e.readings:
+        for name, certified in e.certified.items():
+            frame[f"{name}_count"] = int(np.sum(e.ceilings[name]))
+            if name in e.readings:
+                frame[f"{name}_certified_count"] = int(np.sum(e.ceilings[name] & certified))
     return (
         "Attribution ladder: P = R3 - R4, S = ceiling - R3, share = P / (P + S), none where P or "
         f"S is negative; its interval: bootstrap over structures, {shares.N_RESAMPLES} resamples; "
