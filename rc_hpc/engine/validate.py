@@ -18,7 +18,14 @@ from rc_hpc.store.attributes import REQUIRED
 from rc_hpc.store.batch import shape_of
 from rc_hpc.store.content import content_hash, datasets
 from rc_hpc.store.leaves import damaged_leaves
-from rc_hpc.store.opening import DAMAGE, first_line, problem_of, unreadable
+from rc_hpc.store.opening import (
+    DAMAGE,
+    first_line,
+    patience_s,
+    problem_of,
+    unreadable,
+    why_lost,
+)
 from rc_hpc.store.parts import PartStore, read_run
 from rc_hpc.store.reader import stranger
 from rc_hpc.store.schema import Schema
@@ -38,10 +45,13 @@ def validate(path: str | Path) -> list[str]:
             return list(_parts_problems(path))
         except RcError as error:
             return [str(error)]
+    if not path.is_file():
+        return _validate_file(path)
+    seconds = patience_s(path)
     try:
-        problems: list[str] = alone(_validate_file, path)
-    except Lost as lost:  # HDF5 may crash on a damaged file
-        return [f"{path}: damaged: the HDF5 library crashed on it (signal {lost.signal})"]
+        problems: list[str] = alone(_validate_file, path, cpu_s=seconds)
+    except Lost as lost:
+        return [f"{path}: {why_lost(lost, seconds)}"]
     if problems:
         with suppress(Lost):
             problems += alone(_damaged_rows, path, cpu_s=_LOOK_S)

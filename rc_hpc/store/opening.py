@@ -126,16 +126,26 @@ def _looked_at(path: str) -> str:
     return problem
 
 
+def patience_s(path: str | Path) -> float:
+    """CPU time that reading all of a file may take, s: on a damaged one HDF5 may never end."""
+    return _LOOK_S + _LOOK_S_MB * os.path.getsize(path) / 1e6
+
+
+def why_lost(lost: Lost, seconds: float) -> str:
+    """What is wrong with a file that HDF5 did not come to the end of in `seconds` of CPU time."""
+    if lost.signal == OVERTIME:
+        return f"damaged: the HDF5 library is not done with it after {seconds:.0f} s"
+    return f"damaged: the HDF5 library crashed on it (signal {lost.signal})"
+
+
 @lru_cache(maxsize=256)
 def _seen(path: str, digest: str) -> tuple[str, str]:
     """What `look` says of a file, from another process."""
-    seconds = _LOOK_S + _LOOK_S_MB * os.path.getsize(path) / 1e6
+    seconds = patience_s(path)
     try:
         problem, doubt = alone(look, path, cpu_s=seconds, memory=_address_space() + _LOOK_BYTES)
     except Lost as lost:
-        if lost.signal == OVERTIME:
-            return f"damaged: the HDF5 library is not done with it after {seconds:.0f} s", ""
-        return f"damaged: the HDF5 library crashed on it (signal {lost.signal})", ""
+        return why_lost(lost, seconds), ""
     return str(problem), str(doubt)
 
 

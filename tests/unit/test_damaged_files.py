@@ -12,6 +12,7 @@ from old_cases import unpack
 
 import rc_hpc
 from rc_hpc.core.errors import DOUBTFUL, RcError
+from rc_hpc.engine import validate as validating
 from rc_hpc.engine.validate import validate
 from rc_hpc.store import opening
 from rc_hpc.store.files import write_seal
@@ -178,5 +179,9 @@ def test_a_crash_or_hang_of_the_library_is_told(census, monkeypatch, end):
     monkeypatch.setattr(opening, "look", lost)
     monkeypatch.setattr(opening, "_LOOK_S", 0.2)
     flip(census)
-    with pytest.raises(RcError, match="crashed on it" if end else "not done with it"):
+    told = "crashed on it" if end else "not done with it"
+    with pytest.raises(RcError, match=told):
         opening.open_h5(census)
+    monkeypatch.setattr(validating, "problem_of", lambda path, looked: lost(path))
+    (problem,) = validate(census)
+    assert problem.startswith(f"{census}: damaged: ") and told in problem
