@@ -1,14 +1,19 @@
-"""The picture of the README: SiO2 in P6_222, on the two cameras with most phantoms.
+"""The picture of the README, and what is read from spoilt pictures.
 
-python bench/pictures.py
+python bench/pictures.py           SiO2 in P6_222, on the two cameras with most phantoms
+python bench/pictures.py reader    R2 over size, compression, noise and views, from the records
 """
 
+import sys
 import tempfile
 from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parents[1]))  # this checkout, however the program is started
 
 from ase.spacegroup import crystal
 from PIL import Image
 
+from bench import reader_figures
 from rc_hpc.census import main as census
 from rc_hpc.show import main as show
 
@@ -37,4 +42,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    reader_figures.main() if sys.argv[1:] == ["reader"] else main()

@@ -4,7 +4,7 @@
 and holds the readings against the structures. It adds to its record until its time is up, and goes
 on there the next time; `table` prints what the records hold. `rungs` gives the reader ever less:
 true centres of the visible discs, of all discs, centres that were found. `power` moves one atom of
-the truth and counts what the certificate would see.
+the truth and counts what the certificate would see. `noise` and `views`: see `bench.reader_noise`.
 """
 
 from __future__ import annotations
@@ -14,65 +14,19 @@ import collections
 import json
 import sys
 import time
-import traceback
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
-from bench import detector, reader_controls
+from bench import detector, reader_controls, reader_noise
 from bench.common import RECORDS, environment
-from bench.reader_cells import against, cells, knowledge_of
+from bench.reader_cells import cells, right, tried, whole
 from rc_hpc.geometry.protocol import load_protocol
-from rc_hpc.images.fast import FastRenderer
 from rc_hpc.parallel.cache import prepare_numba_cache
 from rc_hpc.reader.convention import named
-from rc_hpc.reader.detector import detect
-from rc_hpc.reader.read import read
-from rc_hpc.reader.records import Limits, NotReadError, Reading
 from rc_hpc.symmetry.labels import crystal_system
 
 TOLERANCES = (0.01, 0.02, 0.03, 0.05, 0.1)
-
-
-def one(cell, level: str, size: int, convention, rotations) -> dict[str, Any]:
-    """One structure drawn, read and held against the truth."""
-    numbers = np.asarray(cell.numbers, np.int64)
-    scene = convention.scene(cell.lattice, numbers, cell.positions)
-    views = [convention.view(scene, rotation, size) for rotation in rotations]
-    pictures = [FastRenderer().draw(scene, view) for view in views]
-    knowledge = knowledge_of(level, convention, rotations, size, views, numbers, cell.lattice)
-    started = time.process_time()
-    found = started
-    try:
-        marks = detect(pictures, knowledge)
-        found = time.process_time()
-        reading = read(pictures, marks, knowledge, Limits())
-    except NotReadError as error:
-        reading = Reading(error.status, str(error))
-    except Exception as error:  # noqa: BLE001 - told, and the others go on
-        traceback.print_exc()
-        reading = Reading("refused", f"internal: {error!r}")
-    ended = time.process_time()
-    missing, extra, error_A = against(reading, cell.lattice, numbers, cell.positions)
-    return {
-        "id": cell.id,
-        "sites": len(numbers),
-        "truth": int(cell.space_group),
-        "status": reading.status,
-        "certified": bool(reading.certified),
-        "pixels": int(reading.differing_pixels),
-        "tries": reading.tries,
-        "numbers": [int(number) for number in reading.numbers],
-        "by_pictures": int(reading.number_by_pictures),
-        "missing": missing,
-        "extra": extra,
-        "error_A": round(error_A, 6) if np.isfinite(error_A) else None,
-        "sigma_A": round(float(reading.sigma_A.max(initial=0.0)), 6),
-        "detect_s": round(found - started, 3),
-        "read_s": round(ended - found, 3),
-        "message": reading.message,
-    }
 
 
 def run(asked: argparse.Namespace) -> int:
@@ -97,7 +51,7 @@ def run(asked: argparse.Namespace) -> int:
         if time.monotonic() - started > asked.seconds:
             print(f"time is up: {len(rows)} structures so far, call it again")
             break
-        rows.append(one(cell, asked.level, asked.size, convention, rotations))
+        rows.append(tried(cell, asked.level, asked.size, asked.size, convention, rotations))
         if asked.verbose:
             print(json.dumps(rows[-1]), flush=True)
     record = {"name": asked.name, **environment(), "arguments": arguments}
@@ -107,17 +61,6 @@ def run(asked: argparse.Namespace) -> int:
     path.write_text(text, encoding="utf-8")
     print(f"{path.name}: {len(rows)} structures")
     return 0
-
-
-def right(row: dict, tolerance: int = 0) -> bool:
-    """Whether the crystal system is the true one."""
-    number = row["numbers"][tolerance]
-    return number > 0 and crystal_system(number) == crystal_system(row["truth"])
-
-
-def whole(row: dict) -> bool:
-    """Whether all sites are read and none too many."""
-    return row["missing"] == 0 and row["extra"] == 0
 
 
 def cause(row: dict) -> str:
@@ -164,6 +107,9 @@ def table(asked: argparse.Namespace) -> int:
         for name, count in causes.most_common():
             ids = [row["id"] for row in rows if cause(row) == name]
             print(f"{name}: {count} ({', '.join(ids[:12])}{', ...' if count > 12 else ''})")
+    for path in (asked.records / f"reader_{what}.json" for what in ("noise", "views")):
+        if path.is_file():
+            print(f"\n## {path.stem}\n\n{reader_noise.table(path)}")
     return 0
 
 
@@ -188,6 +134,19 @@ def main() -> int:
         one_.add_argument("--ids", type=Path, help="only the ids in this file")
         one_.add_argument("--name", help="of the record")
         one_.add_argument("-v", "--verbose", action="store_true", help="print every row")
+    for what, conditions in (
+        ("noise", reader_noise.conditions),
+        ("views", reader_noise.fewer),
+    ):
+        varied = commands.add_parser(what, help=f"read {conditions.__name__} conditions")
+        varied.add_argument("packed", type=Path, help="packed structures")
+        varied.add_argument("--each", type=int, default=6, help="structures of a crystal system")
+        varied.add_argument("--seed", type=int, default=0, help="of their choice, and of noise")
+        varied.add_argument("--only", nargs="+", help="kinds of conditions", metavar="KIND")
+        varied.add_argument("--seconds", type=float, default=540.0, help="of a piece of work")
+        varied.add_argument("--name", default=f"reader_{what}", help="of the record")
+        varied.add_argument("-v", "--verbose", action="store_true", help="print every row")
+        varied.set_defaults(go=reader_noise.run, conditions=conditions, ids=None, every=1)
     finds = commands.add_parser("detector", help="draw, find the discs, compare")
     finds.add_argument("packed", type=Path, help="packed structures")
     finds.add_argument("--sizes", type=int, nargs="+", default=(384, 768, 1536), help="px")

@@ -3,13 +3,20 @@
 from __future__ import annotations
 
 import argparse
+import time
+import traceback
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from rc_hpc.core.errors import Status
+from rc_hpc.images.fast import FastRenderer
 from rc_hpc.kinds.packed.reader import PackedReader
-from rc_hpc.reader.records import Knowledge, Reading
+from rc_hpc.reader.detector import detect
+from rc_hpc.reader.read import read
+from rc_hpc.reader.records import Knowledge, Limits, NotReadError, Reading
+from rc_hpc.symmetry.labels import crystal_system
 
 #: Largest distance of a site from the true one that still counts as that site, Å.
 NEAR = 0.08
@@ -72,3 +79,77 @@ def cells(asked: argparse.Namespace) -> list:
             for cell in packed.cells(usable[:: asked.every])
             if wanted is None or cell.id in wanted
         ]
+
+
+def tried(
+    cell,
+    level: str,
+    drawn_px: int,
+    size: int,
+    convention,
+    rotations,
+    spoil: Callable[[np.ndarray], np.ndarray] | None = None,
+    renderer: Any = None,
+) -> dict[str, Any]:
+    """One structure drawn, read and held against the truth.
+
+    Parameters
+    ----------
+    drawn_px, size
+        Of the pictures as drawn, and as read.
+    spoil
+        What happens to each picture in between.
+    renderer
+        What draws; by default the fast one.
+    """
+    numbers = np.asarray(cell.numbers, np.int64)
+    scene = convention.scene(cell.lattice, numbers, cell.positions)
+    renderer = FastRenderer() if renderer is None else renderer
+    drawn = [convention.view(scene, rotation, drawn_px) for rotation in rotations]
+    pictures = [renderer.draw(scene, view) for view in drawn]
+    if spoil is not None:
+        pictures = [np.ascontiguousarray(spoil(picture)) for picture in pictures]
+    views = [convention.view(scene, rotation, size) for rotation in rotations]
+    knowledge = knowledge_of(level, convention, rotations, size, views, numbers, cell.lattice)
+    started = time.process_time()
+    found = started
+    try:
+        marks = detect(pictures, knowledge)
+        found = time.process_time()
+        reading = read(pictures, marks, knowledge, Limits())
+    except NotReadError as error:
+        reading = Reading(error.status, str(error))
+    except Exception as error:  # noqa: BLE001 - told, and the others go on
+        traceback.print_exc()
+        reading = Reading("refused", f"internal: {error!r}")
+    ended = time.process_time()
+    missing, extra, error_A = against(reading, cell.lattice, numbers, cell.positions)
+    return {
+        "id": cell.id,
+        "sites": len(numbers),
+        "truth": int(cell.space_group),
+        "status": reading.status,
+        "certified": bool(reading.certified),
+        "pixels": int(reading.differing_pixels),
+        "tries": reading.tries,
+        "numbers": [int(number) for number in reading.numbers],
+        "by_pictures": int(reading.number_by_pictures),
+        "missing": missing,
+        "extra": extra,
+        "error_A": round(error_A, 6) if np.isfinite(error_A) else None,
+        "sigma_A": round(float(reading.sigma_A.max(initial=0.0)), 6),
+        "detect_s": round(found - started, 3),
+        "read_s": round(ended - found, 3),
+        "message": reading.message,
+    }
+
+
+def right(row: dict, tolerance: int = 0) -> bool:
+    """Whether the crystal system is the true one."""
+    number = row["numbers"][tolerance]
+    return number > 0 and crystal_system(number) == crystal_system(row["truth"])
+
+
+def whole(row: dict) -> bool:
+    """Whether all sites are read and none too many."""
+    return row["missing"] == 0 and row["extra"] == 0

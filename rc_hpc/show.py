@@ -13,6 +13,7 @@ EXAMPLES = """\
   python -m rc_hpc.show census.h5 mp-149 --subset axis_a+axis_b
                                                     the phantoms of these two cameras
   python -m rc_hpc.show census.h5 mp-149 mp-13 -o pictures
+  python -m rc_hpc.show readings.h5 mp-149          discs found and atoms read, over its pictures
   python -m rc_hpc.tables census.h5 --table failures
                                                     which ids are worth a look
 

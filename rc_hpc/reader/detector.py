@@ -12,6 +12,7 @@ from rc_hpc.reader.convention import Convention
 from rc_hpc.reader.edges import Edges, edges_of, fills_of
 from rc_hpc.reader.records import Knowledge, Marks, NotReadError
 from rc_hpc.reader.scales import PIXEL_SIGMA, Scale, find_scales
+from rc_hpc.reader.spoilt import spoilt
 
 #: Edge pixels that a disc must have, and the same as a share of a whole outline's for small discs;
 #: fewer are seen by chance.
@@ -39,15 +40,20 @@ def detect(pictures: Sequence[np.ndarray], knowledge: Knowledge) -> list[Marks]:
     Raises
     ------
     NotReadError
-        They are not of the size or number known, one is blank, all are the same, or a scale
-        cannot be told.
+        They are not of the size or number known, one is blank, all are the same, their colours
+        were changed after they were drawn, or a scale cannot be told.
     """
     _check(pictures, knowledge)
     convention = knowledge.convention
     fills = fills_of(convention, knowledge.species)
     edges = [edges_of(pixels, fills) for pixels in pictures]
     if knowledge.pixels_per_A is None:
-        scales = find_scales([view[0] for view in edges], convention, knowledge.size_px)
+        try:
+            scales = find_scales([view[0] for view in edges], convention, knowledge.size_px)
+        except NotReadError as error:
+            if why := spoilt(pictures):
+                raise NotReadError("convention", why) from error
+            raise
     else:
         scales = [Scale(float(k), 0.0, 0) for k in knowledge.pixels_per_A]
     return [

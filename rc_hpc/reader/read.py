@@ -21,6 +21,7 @@ from rc_hpc.reader.origins import boxed, inked, layered
 from rc_hpc.reader.records import Knowledge, Limits, Marks, NotReadError, Reading
 from rc_hpc.reader.settle import FOUND_SIGMA, Settled, laid, settle, slipped
 from rc_hpc.reader.sites import LEAST_DISTANCE, Sites, finder
+from rc_hpc.reader.spoilt import spoilt
 from rc_hpc.symmetry.distances import min_distances
 
 #: Edge pixels from which on a mark cannot be a mistake.
@@ -109,8 +110,16 @@ def read(
     Returns
     -------
     Reading
-        `read` where it is certified, else why it is not.
+        `read` where it is certified, else why it is not; of pictures whose colours were changed
+        after they were drawn `convention` and no crystal.
     """
+    reading = _read(pictures, marks, knowledge, limits)
+    if not reading.certified and (why := spoilt(pictures)):
+        return Reading("convention", why, tries=reading.tries)
+    return reading
+
+
+def _read(pictures, marks, knowledge: Knowledge, limits: Limits) -> Reading:
     pictures = [np.ascontiguousarray(picture) for picture in pictures]
     if sum(len(one) > 0 for one in marks) < 2:
         return Reading("uncertified", "fewer than two pictures show discs")

@@ -14,6 +14,7 @@ from rc_hpc.core.errors import Status
 from rc_hpc.core.vocabulary import ReadStatus
 from rc_hpc.engine.validate import validate
 from rc_hpc.figures import main as figures
+from rc_hpc.kinds.readings.show import show as show_one
 from rc_hpc.kinds.readings.source import open_pictures
 from rc_hpc.kinds.renders.manifest import read_manifest
 from rc_hpc.kinds.scores.oracle import compare
@@ -21,6 +22,7 @@ from rc_hpc.kinds.scores.source import Atoms as Crystal
 from rc_hpc.read import main
 from rc_hpc.render import main as render
 from rc_hpc.score import main as score
+from rc_hpc.show import main as show
 from rc_hpc.store.reader import read_table
 from rc_hpc.tables import main as tables
 
@@ -290,3 +292,43 @@ def test_what_differs_is_counted():
     assert compare(swapped, CRYSTAL, 0.1).missing
     long = Crystal(CRYSTAL.lattice * 2, CRYSTAL.numbers, CRYSTAL.fractional)
     assert np.isinf(compare(long, CRYSTAL, 0.1).frame)
+
+
+# One reading, shown.
+
+
+def test_a_reading_is_shown_over_its_pictures(readings, tmp_path, capsys, monkeypatch):
+    assert show([str(readings), "salt.cif", "-o", str(tmp_path)]) == 0
+    told = capsys.readouterr().out
+    assert "salt.cif: certified, 8 atoms read" in told and "discs found: axis_a" in told
+    assert told.count("  Na ") == told.count("  Cl ") == 4
+    assert (tmp_path / "salt.cif.png").stat().st_size > 10_000
+    drawn = []
+    monkeypatch.setattr(
+        "rc_hpc.kinds.readings.show.draw_reading", lambda _, views: drawn.extend(views)
+    )
+    assert show_one(readings, None, "odd.cif", "axis_c+oblique2")[1] is None
+    assert [view.name for view in drawn] == ["axis_c", "oblique2"]
+    for view in drawn:
+        assert view.picture.shape == (SIZE, SIZE, 3) and len(view.atoms) == 24
+        far = np.linalg.norm(view.centres[:, None] - view.atoms, axis=2).min(axis=1)
+        assert len(far) and far.max() < 0.2
+
+
+def test_what_cannot_be_shown_is_told(rendered, tmp_path, capsys):
+    folder = as_folder(rendered, tmp_path / "photos", ["salt.cif"])
+    (folder / "empty").mkdir()
+    shutil.copy(folder / "salt.cif" / "axis_a.png", folder / "empty")
+    output = tmp_path / "r.h5"
+    assert main([str(folder), "-o", str(output), *QUICK]) == 3
+    capsys.readouterr()
+    shutil.rmtree(folder / "salt.cif")
+    assert show([str(output), "salt.cif", "empty", "-o", str(tmp_path / "shown")]) == 0
+    told = capsys.readouterr().out
+    assert "without its pictures what was found in them is drawn alone" in told
+    assert "status: read_error" in told and "lacks axis_b.png" in told
+    assert (tmp_path / "shown" / "salt.cif.png").is_file()
+    assert show([str(output), "gold.cif"]) == 2
+    assert show([str(output), "salt.cif", "--subset", "front"]) == 2
+    told = capsys.readouterr().err
+    assert "no crystal 'gold.cif'" in told and "--subset front" in told

@@ -57,6 +57,7 @@ KIND = Kind(
     },
     summary=("readings", "status"),
     figures="figures:PLOTS",
+    show="show:show",
     figure_lines={"pixels": "crystals by the pixels that differ where they are drawn again"},
     code=(
         *CAMERAS,
