@@ -27,7 +27,8 @@ DIGITS = 6
 SAME_ANGLE = 5.0
 #: Definition of every score of the search, by name.
 SCORES = {
-    "cost": "What the search minimises: geometric_cost (1 + ambiguity + phantom_rate).",
+    "cost": "What the search minimises: geometric_cost (1 + ambiguity + phantom_rate), or with "
+    "loose_rate for phantom_rate, as --ask says.",
     "geometric_cost": "gain^2 + 0.1 times the mean of kappa^2 over all camera pairs.",
     "gain": "Largest standard deviation of the all-view least-squares position per sigma of "
     "a screen coordinate.",
@@ -38,6 +39,9 @@ SCORES = {
     "places where noise may put an atom.",
     "phantom_rate": "Share of structures and view subsets (of two cameras or more) with a "
     "phantom by acceptance at the design's delta.",
+    "loose_rate": "Share of structures and subsets of two and three cameras with a place, within "
+    "the design's delta, that is the only one on no image point: other crystals may have the "
+    "pictures.",
     "aligned_rate": "Share of structures and cameras with a lattice vector (coefficients up "
     "to 3) along the camera.",
     "screen_length": "Shortest length of such a lattice vector on any screen, the median "

@@ -88,44 +88,93 @@ def filled(ways, ones, uniform):
 
 
 @njit(cache=True)
-def thinned(points, chosen, kinds, least, order):
-    """Leave out places one after the other, as long as every point has one.
+def thinned(points, kinds, least, order):
+    """Of all places leave out one after the other, as long as every point has one, N times.
 
     Parameters
     ----------
     points : (P, C) bool
         Which places are on which image point.
-    chosen : (C,) bool
-        An explanation.
     kinds : (C,) int64
         Species of each place.
-    least : (S,) int64
+    least : (N, S) int64
         Places of each species that are left at least.
-    order : (C,) int64
+    order : (N, C) int64
 
     Returns
     -------
-    (C,) bool
+    (N, C) bool
     """
-    left = chosen.copy()
-    on = np.zeros(points.shape[0], np.int64)
-    number = np.zeros(least.size, np.int64)
-    for k in range(left.size):
-        if left[k]:
-            number[kinds[k]] += 1
-            for p in range(points.shape[0]):
-                on[p] += points[p, k]
-    for k in order:
-        if not left[k] or number[kinds[k]] <= least[kinds[k]]:
-            continue
-        needed = False
+    left = np.ones(order.shape, np.bool_)
+    all_on = np.zeros(points.shape[0], np.int64)
+    all_numbers = np.zeros(least.shape[1], np.int64)
+    for k in range(points.shape[1]):
+        all_numbers[kinds[k]] += 1
         for p in range(points.shape[0]):
-            if points[p, k] and on[p] == 1:
-                needed = True
-                break
-        if not needed:
-            left[k] = False
-            number[kinds[k]] -= 1
+            all_on[p] += points[p, k]
+    for n in range(order.shape[0]):
+        on, number = all_on.copy(), all_numbers.copy()
+        for k in order[n]:
+            if number[kinds[k]] <= least[n, kinds[k]]:
+                continue
+            needed = False
             for p in range(points.shape[0]):
-                on[p] -= points[p, k]
+                if points[p, k] and on[p] == 1:
+                    needed = True
+                    break
+            if not needed:
+                left[n, k] = False
+                number[kinds[k]] -= 1
+                for p in range(points.shape[0]):
+                    on[p] -= points[p, k]
     return left
+
+
+@njit(cache=True)
+def judged(chosen, points, kinds, clashes, crowded, outside):
+    """What is true of N choices of places.
+
+    Parameters
+    ----------
+    chosen : (N, C) bool
+    points : (P, C) bool
+    kinds : (C,) int64
+    clashes, crowded : (M, 2) int64
+        Pairs of which a crystal, and a physical one, has not both.
+    outside : (C,) bool
+
+    Returns
+    -------
+    explains, physical : (N,) bool
+        Whether no point is left alone and nothing clashes; whether it is a physical one besides.
+    numbers : (N, S) int64
+        Places of each species.
+    """
+    explains = np.ones(chosen.shape[0], np.bool_)
+    physical = np.ones(chosen.shape[0], np.bool_)
+    numbers = np.zeros((chosen.shape[0], kinds.max() + 1 if kinds.size else 0), np.int64)
+    for n in range(chosen.shape[0]):
+        one = chosen[n]
+        for k in range(one.size):
+            if one[k]:
+                numbers[n, kinds[k]] += 1
+                if outside[k]:
+                    physical[n] = False
+        for p in range(points.shape[0]):
+            alone = True
+            for k in range(one.size):
+                if one[k] and points[p, k]:
+                    alone = False
+                    break
+            if alone:
+                explains[n] = False
+                break
+        for m in range(clashes.shape[0]):
+            if one[clashes[m, 0]] and one[clashes[m, 1]]:
+                explains[n] = False
+                break
+        for m in range(crowded.shape[0]):
+            if one[crowded[m, 0]] and one[crowded[m, 1]]:
+                physical[n] = False
+                break
+    return explains, physical, numbers

@@ -257,43 +257,64 @@ def within(operations, reach, bounds, on_point):
 
 @njit(cache=True)
 def held(image, off, traits, chosen, reach):
-    """What operations map all chosen sites to chosen ones.
+    """What operations map all chosen sites to chosen ones, of N choices.
 
     Parameters
     ----------
-    image, off : (N, S)
+    image, off : (M, S)
         See `SiteOperations`.
-    traits : (N, 3) int64
-        Order, number of the axis (below 64), and whether the rotation is sure.
-    chosen : (S,) bool
+    traits : (M, 3) int64
+        Order, number of the axis (below 64), and whether the rotation is sure; those of order 1
+        come first.
+    chosen : (N, S) bool
     reach : float
         How far images may be off where an operation is sure, Å.
 
     Returns
     -------
-    axes : (7,) int64
+    axes : (N, 7) int64
         Axes of the operations by their order, as bits; all -1 where one is there, but not surely.
-    translations : (M,) int64
+    translations : (N, T) bool
         Those of order 1 that are there.
     """
-    axes = np.zeros(7, np.int64)
-    translations = np.empty(image.shape[0], np.int64)
-    count = 0
-    for n in range(image.shape[0]):
-        holds, sure = True, traits[n, 2] > 0
-        for s in range(chosen.size):
-            if not chosen[s]:
-                continue
-            if image[n, s] < 0 or not chosen[image[n, s]]:
-                holds = False
+    moves = 0
+    while moves < traits.shape[0] and traits[moves, 0] == 1:
+        moves += 1
+    axes = np.zeros((chosen.shape[0], 7), np.int64)
+    translations = np.zeros((chosen.shape[0], moves), np.bool_)
+    sites = np.empty(chosen.shape[1], np.int64)
+    for n in range(chosen.shape[0]):
+        there = chosen[n]
+        size = 0
+        for s in range(there.size):
+            if there[s]:
+                sites[size] = s
+                size += 1
+        for m in range(image.shape[0]):
+            holds, sure = True, traits[m, 2] > 0
+            for s in sites[:size]:
+                if image[m, s] < 0 or not there[image[m, s]]:
+                    holds = False
+                    break
+                if off[m, s] > reach:
+                    sure = False
+            if holds and not sure:
+                axes[n] = -1
                 break
-            if off[n, s] > reach:
-                sure = False
-        if holds and not sure:
-            return np.full(7, -1, np.int64), translations[:0]
-        if holds:
-            axes[traits[n, 0]] |= np.int64(1) << traits[n, 1]
-            if traits[n, 0] == 1:
-                translations[count] = n
-                count += 1
-    return axes, translations[:count]
+            if holds:
+                axes[n, traits[m, 0]] |= np.int64(1) << traits[m, 1]
+                if m < moves:
+                    translations[n, m] = True
+    return axes, translations
+
+
+@njit(cache=True)
+def kept_by(image, chosen):
+    """Which operations map all chosen sites to chosen ones, (M,) bool."""
+    kept = np.ones(image.shape[0], np.bool_)
+    for m in range(image.shape[0]):
+        for s in range(chosen.size):
+            if chosen[s] and (image[m, s] < 0 or not chosen[image[m, s]]):
+                kept[m] = False
+                break
+    return kept

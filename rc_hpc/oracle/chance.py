@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
@@ -11,9 +11,12 @@ from rc_hpc.oracle.explanations import Puzzle
 
 
 def left_over(
-    puzzle: Puzzle, least: Mapping[int, int], physical: bool, rng: np.random.Generator
+    puzzle: Puzzle,
+    least: Sequence[Mapping[int, int]],
+    physical: np.ndarray,
+    rng: np.random.Generator,
 ) -> np.ndarray:
-    """All places but some, in random order left out as long as the others explain, (C,) bool.
+    """All places but some, in random order left out as long as the others explain, N times.
 
     One of two that clash goes first, so that seldom both stay.
 
@@ -21,23 +24,25 @@ def left_over(
     ----------
     puzzle
     least
-        Places of each species that are left at least, by atomic number.
-    physical
+        Places of each species that are left at least, by atomic number; of each of the N.
+    physical : (N,) bool
         Whether one of two that are too close, and what is outside the cell, goes first as well.
     rng
+
+    Returns
+    -------
+    (N, C) bool
     """
-    species, kinds = np.unique(puzzle.numbers, return_inverse=True)
-    late = rng.random(puzzle.size)
-    if physical:
-        late[puzzle.outside] -= 1
-    for pairs in (puzzle.clashes, puzzle.crowded) if physical else (puzzle.clashes,):
-        late[pairs[np.arange(len(pairs)), rng.integers(2, size=len(pairs))]] -= 1
-    return np.asarray(
-        thinned(
-            puzzle.points,
-            np.ones(puzzle.size, bool),
-            kinds,
-            np.array([least.get(kind, 0) for kind in species.tolist()], np.int64),
-            np.argsort(late),
-        )
+    n = len(least)
+    late = rng.random((n, puzzle.size))
+    late[physical[:, None] & puzzle.outside] -= 1
+    rows = np.arange(n)[:, None]
+    for pairs, some in ((puzzle.clashes, rows), (puzzle.crowded, rows[physical])):
+        if len(pairs):
+            one = rng.integers(2, size=(len(some), len(pairs)))
+            late[some, pairs[np.arange(len(pairs)), one]] -= 1
+    fewest = [[one.get(kind, 0) for kind in puzzle.species.tolist()] for one in least]
+    left: np.ndarray = thinned(
+        puzzle.points, puzzle.kinds, np.array(fewest, np.int64), np.argsort(late, axis=1)
     )
+    return left

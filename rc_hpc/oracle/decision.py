@@ -6,7 +6,15 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from rc_hpc.core.vocabulary import System, Undecided, Uniqueness
+from rc_hpc.core.vocabulary import Known, System, Undecided, Uniqueness
+
+#: Policies that admit all that another does.
+LOOSER: dict[Known, tuple[Known, ...]] = {
+    Known.any: (),
+    Known.counts: (Known.any,),
+    Known.physical: (Known.any, Known.counts),
+    Known.fewest: (Known.any,),
+}
 
 
 @dataclass(frozen=True)

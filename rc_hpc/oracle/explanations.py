@@ -128,6 +128,16 @@ class Puzzle:
         return len(self.numbers)
 
     @cached_property
+    def species(self) -> np.ndarray:
+        """Atomic numbers, each once, ascending, (S,)."""
+        return np.array(sorted(self.counts), np.int64)
+
+    @cached_property
+    def kinds(self) -> np.ndarray:
+        """Number of the species of each place, (C,) int64."""
+        return np.searchsorted(self.species, self.numbers)
+
+    @cached_property
     def frac(self) -> np.ndarray:
         """Fractional coordinates, (C, 3)."""
         return np.asarray(self.positions @ np.linalg.inv(self.lattice))
@@ -161,6 +171,10 @@ class Puzzle:
         there = np.zeros(self.body.max() + 1, bool)
         there[self.body[chosen]] = True
         return there.tobytes()
+
+    def bodies(self, chosen: np.ndarray) -> np.ndarray:
+        """All places of the atoms and phantoms that are chosen, (C,) bool."""
+        return np.isin(self.body, self.body[chosen]) if self.several else chosen
 
     @cached_property
     def forced(self) -> np.ndarray:

@@ -5,10 +5,11 @@ from __future__ import annotations
 import numpy as np
 
 from rc_hpc.oracle.explanations import Puzzle
-from rc_hpc.oracle.solving import SOLVER, OutOfBudget, implied_bounds, solver_class
+from rc_hpc.oracle.levels import sparse
+from rc_hpc.oracle.solving import OutOfBudget, implied_bounds, solver_class
 
-#: Conflicts after which fewest atoms are left to HiGHS.
-AT_ONCE = 200
+#: Explanations that are tried, and conflicts after which fewest atoms are left to HiGHS.
+TRIES, AT_ONCE = 8, 200
 #: Status of `scipy.optimize.milp`.
 INFEASIBLE = 2
 
@@ -61,7 +62,12 @@ def fewest(
 
 def _attained(puzzle: Puzzle, counts: dict[int, int]) -> bool:
     """Whether the solver finds, at once, an explanation with these counts."""
-    solver = solver_class()(name=SOLVER)
+    if puzzle.levels is not None:
+        tried = sparse(puzzle.levels, puzzle.size, np.random.default_rng(0), TRIES)
+        clashes = puzzle.clashes
+        if not (tried[:, clashes[:, 0]] & tried[:, clashes[:, 1]]).any(axis=1).all():
+            return True
+    solver = solver_class()()
     try:
         for one_of in puzzle.on:
             solver.add_clause(one_of)

@@ -50,7 +50,7 @@ class Draws:
             if min(level.places.shape) > 1:
                 self.levels[level.number].append(level)
             else:  # each point has one partner only
-                self.sure[level.places.ravel()] = True
+                self.sure[level.places] = True
                 self.left[level.number] -= level.places.size
         self.tables: dict[int, list[np.ndarray]] = {}
         self.suffix: dict[int, list[np.ndarray]] = {}
@@ -93,10 +93,30 @@ class Draws:
         return chosen
 
 
-def permuted(levels: Sequence[Level], chosen: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-    """An explanation with the counts of another: points of the one view change places by level."""
-    result = chosen.copy()
+def permuted(
+    levels: Sequence[Level], chosen: np.ndarray, rng: np.random.Generator, times: int
+) -> np.ndarray:
+    """Explanations with the counts of another, (times, C) bool.
+
+    Points of the one view change places by level.
+    """
+    result = np.repeat(chosen[None], times, axis=0)
     for level in levels:
         if min(level.places.shape) > 1:
-            result[level.places] = chosen[level.places][:, rng.permutation(level.places.shape[1])]
+            columns = np.argsort(rng.random((times, level.places.shape[1])), axis=1)
+            there = chosen[level.places][:, columns].transpose(1, 0, 2)
+            result[:, level.places] = there
+    return result
+
+
+def sparse(levels: Sequence[Level], size: int, rng: np.random.Generator, times: int) -> np.ndarray:
+    """Explanations with max(p, q) places of each level, at random, (times, C) bool."""
+    result = np.zeros((times, size), bool)
+    for level in levels:
+        p, q = level.places.shape
+        places = level.places if p >= q else level.places.T
+        # Each point of the longer side has one partner, each of the shorter at least one.
+        partner = np.arange(max(p, q)) % min(p, q)
+        rows = np.argsort(rng.random((times, max(p, q))), axis=1)
+        result[np.arange(times)[:, None], places[rows, partner]] = True
     return result

@@ -22,6 +22,8 @@ EQUAL_ANGLE = 1e-2
 _MULTIPLES, _WHOLE = 25, 720720
 #: Finer lattices that are looked at at most.
 MANY_LATTICES = 64
+#: Of rotations of a lattice.
+ORDERS = (1, 2, 3, 4, 6)
 
 
 #: A translation, in units of the lattice.
@@ -41,7 +43,7 @@ class Rotations:
     Attributes
     ----------
     matrices : (N, 3, 3)
-        In the basis of the lattice that they were asked for.
+        In the basis of the lattice.
     order : (N,) int
         Of the proper rotation: 1, 2, 3, 4 or 6.
     axis : (N,) int
@@ -61,19 +63,19 @@ class Rotations:
 
         An improper one of order 3 has the proper one as a power.
         """
-        proper = np.linalg.det(self.matrices) > 0
-        kept: list[int] = []
-        for n, inverse in enumerate(np.linalg.inv(self.matrices)):
-            if self.order[n] in (1, 3) and not proper[n]:
-                continue
-            if not any(abs(inverse - self.matrices[m]).max() < 1e-6 for m in kept):
-                kept.append(n)
-        return np.isin(np.arange(len(self.order)), kept)
+        asked = ~np.isin(self.order, (1, 3)) | (np.linalg.det(self.matrices) > 0)
+        inverse = np.linalg.inv(self.matrices)
+        equal = abs(inverse[:, None] - self.matrices[None]).max(axis=(2, 3)) < 1e-6
+        number = np.arange(len(asked))
+        return asked & ~(equal & (number < number[:, None]) & asked).any(axis=1)
+
+    @cached_property
+    def by_order(self) -> dict[int, np.ndarray]:
+        """Numbers of those that are asked for, by their order."""
+        return {order: np.flatnonzero(self.one_way & (self.order == order)) for order in ORDERS}
 
 
-def rotations_of(
-    lattice: np.ndarray, basis: np.ndarray | None = None, angle: float = ANGLE_TOLERANCE
-) -> Rotations:
+def rotations_of(lattice: np.ndarray, angle: float = ANGLE_TOLERANCE) -> Rotations:
     """Rotation parts of a lattice within the tolerances of a label.
 
     As spglib looks for them: matrices of -1, 0 and 1 over a reduced basis that keep lengths and
@@ -83,26 +85,29 @@ def rotations_of(
     ----------
     lattice : (3, 3)
         Vectors as rows, Å.
-    basis : (3, 3), optional
-        Lattice in whose coordinates the matrices are wanted; by default the lattice itself.
     angle
         Degrees.
     """
-    from spglib import delaunay_reduce
-
-    basis = lattice if basis is None else basis
-    reduced = delaunay_reduce(lattice)
-    if reduced is None:
-        raise TooMany
-    reduced = np.ascontiguousarray(reduced)
-    whole, order, axis, off = whole_rotations(reduced, LOOSE, float(angle))
-    to_basis = reduced @ np.linalg.inv(basis)
+    whole, order, axis, off, to_basis = _whole(lattice, lattice, angle)
     return Rotations(
         np.linalg.inv(to_basis) @ whole @ to_basis,
         order,
         np.unique(axis, axis=0, return_inverse=True)[1].ravel(),
         (off[:, 1] < EQUAL_ANGLE) & (off[:, 0] < EQUAL),
     )
+
+
+def _whole(
+    lattice: np.ndarray, basis: np.ndarray, angle: float
+) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    """Rotation parts over a reduced basis: see `whole_rotations`; and that basis in another."""
+    from spglib import delaunay_reduce
+
+    reduced = delaunay_reduce(lattice)
+    if reduced is None:
+        raise TooMany
+    reduced = np.ascontiguousarray(reduced)
+    return *whole_rotations(reduced, LOOSE, float(angle)), reduced @ np.linalg.inv(basis)
 
 
 class Metric:
@@ -119,12 +124,13 @@ class Metric:
     def __init__(self, lattice: np.ndarray, angle: float = ANGLE_TOLERANCE):
         self.lattice, self.angle = lattice, angle
         self._foreign: dict[frozenset[tuple[int, ...]], bool] = {}
+        self._sorted: dict[bytes, bool] = {}
         self._finer: dict[tuple[Move, ...], list[list[Move]]] = {}
 
     @cached_property
     def rotations(self) -> Rotations:
         """Of the lattice itself."""
-        return rotations_of(self.lattice, angle=self.angle)
+        return rotations_of(self.lattice, self.angle)
 
     def foreign(self, moves: np.ndarray) -> bool:
         """Whether the lattice with all these translations may have rotations that this one lacks.
@@ -134,13 +140,20 @@ class Metric:
         moves : (N, 3)
             A group but for the identity.
         """
-        key = frozenset(map(tuple, (np.rint(moves * 1000).astype(int) % 1000).tolist()))
+        rounded = np.rint(moves * 1000).astype(int) % 1000
+        name = rounded.tobytes()
+        if name not in self._sorted:
+            self._sorted[name] = self._is_foreign(moves, frozenset(map(tuple, rounded.tolist())))
+        return self._sorted[name]
+
+    def _is_foreign(self, moves: np.ndarray, key: frozenset[tuple[int, ...]]) -> bool:
         if key not in self._foreign:
             exact = [snapped(move) for move in moves]
             if None in exact:
                 return True
             finer = basis_of(np.array(exact)) @ self.lattice
-            matrices = rotations_of(finer, self.lattice, self.angle).matrices
+            whole, *_, to_basis = _whole(finer, self.lattice, self.angle)
+            matrices = np.linalg.inv(to_basis) @ whole @ to_basis
             self._foreign[key] = bool((abs(matrices - np.rint(matrices)) > 1e-3).any())
         return self._foreign[key]
 

@@ -15,8 +15,8 @@ from rc_hpc.core.errors import UsageError
 from rc_hpc.oracle.explanations import Puzzle
 from rc_hpc.oracle.symmetries import Operations, Symmetries
 
-#: Solver of python-sat.
-SOLVER = "minicard"
+#: Conflicts after which bounds that follow from the others are told to the solver as well.
+AT_ONCE = 50
 MISSING = (
     "python-sat is not installed, which decides whether other crystals have the same pictures: "
     "pip install 'rc_hpc[unique]'"
@@ -38,17 +38,37 @@ def check_solver() -> None:
 
 
 def solver_class():
-    """That of python-sat.
+    """That of python-sat: Minicard.
 
     Raises
     ------
     UsageError
     """
     try:
-        from pysat.solvers import Solver
+        from pysat.solvers import Minicard
     except ImportError as error:
         raise UsageError(MISSING) from error
-    return Solver
+    return Minicard
+
+
+class Lack:
+    """A condition: rotations of one order about fewer than so many axes, as far as is sure.
+
+    Attributes
+    ----------
+    condition
+    axes
+        One or two: how many there must not be.
+    told : set of int
+        Operations that the solver has been told of.
+    broken : dict of int to int
+        Variable of each axis: no operation about it is there.
+    """
+
+    def __init__(self, condition: int, axes: int):
+        self.condition, self.axes = condition, axes
+        self.told: set[int] = set()
+        self.broken: dict[int, int] = {}
 
 
 class Questions:
@@ -79,28 +99,23 @@ class Questions:
         self.conflicts, self.rng = conflicts, rng
         #: Conditions of all questions.
         self.assumed: tuple[int, ...] = ()
-        self.solver = solver_class()(name=SOLVER)
+        self.solver = solver_class()()
         self._top = puzzle.size
         self._differences: dict[tuple[int, int], int] = {}
         self._asked: dict[tuple[str, int, int], int | None] = {}
+        self._lacks: dict[tuple[int, int], Lack] = {}
+        self._physical: int | None = None
         self._moves: list[int] | None = None
         add = self.solver.add_clause
         for one_of in puzzle.on:
             add(one_of)
         for a, b in (puzzle.clashes + 1).tolist():
             add([-a, -b])
-        #: Condition: within the cell, and separated.
-        self.physical = self._new()
-        for a, b in (puzzle.crowded + 1).tolist():
-            add([-self.physical, -a, -b])
-        for place in np.flatnonzero(puzzle.outside).tolist():
-            add([-self.physical, -place - 1])
         for kind, n in (counts or {}).items():
             own = np.flatnonzero(puzzle.numbers == kind) + 1
             self.solver.add_atmost(own.tolist(), n)
             self.solver.add_atmost((-own).tolist(), len(own) - n)
-            for places, most in implied_bounds(puzzle, kind, n):
-                self.solver.add_atmost((places + 1).tolist(), most)
+        self._implied = counts or {}
 
     def close(self) -> None:
         """Free the solver."""
@@ -117,8 +132,16 @@ class Questions:
         """
         signs = np.where(self.rng.random(self.puzzle.size) < 0.5, 1, -1)
         self.solver.set_phases((signs * np.arange(1, self.puzzle.size + 1)).tolist())
-        self.solver.conf_budget(self.conflicts)
-        answer = self.solver.solve_limited(assumptions=[*self.assumed, *conditions])
+        assumptions = [*self.assumed, *conditions]
+        self.solver.conf_budget(min(AT_ONCE, self.conflicts))
+        answer = self.solver.solve_limited(assumptions=assumptions)
+        if answer is None:
+            for kind, n in self._implied.items():
+                for places, most in implied_bounds(self.puzzle, kind, n):
+                    self.solver.add_atmost((places + 1).tolist(), most)
+            self._implied = {}
+            self.solver.conf_budget(self.conflicts)
+            answer = self.solver.solve_limited(assumptions=assumptions)
         if answer is None:
             raise OutOfBudget
         if not answer:
@@ -151,30 +174,53 @@ class Questions:
         """A condition that asks for nothing yet."""
         return self._new()
 
-    def lacks(self, order: int, axes: int) -> int | None:
+    def lacks(self, order: int, axes: int, known: np.ndarray) -> int:
         """Condition: rotations of this order about fewer than so many axes, as far as is sure.
 
-        None where no explanation can meet it.
+        Asked for by `lacking` only, which tells the solver of operations as answers have them.
+
+        Parameters
+        ----------
+        known : (C,) bool
+            An explanation.
         """
-        key = ("lacks", order, axes)
-        if key not in self._asked:
-            condition = self._new()
-            operations = self.symmetries.operations(order, sure=True)
-            broken = {axis: self._new() for axis in np.unique(operations.axis).tolist()}
-            for image, axis in zip(
-                operations.image.tolist(), operations.axis.tolist(), strict=True
-            ):
-                self.solver.add_clause([-broken[axis], *self._moved(image)])
-            names = list(broken.values())
-            if axes == 1:
-                for one in names:
-                    self._add([-condition, one])
-            else:
-                for k, one in enumerate(names):
-                    for other in names[:k]:
-                        self._add([-condition, one, other])
-            self._asked[key] = condition
-        return self._asked[key]
+        key = (order, axes)
+        if key not in self._lacks:
+            self._lacks[key] = Lack(self._new(), axes)
+            self._tell(self._lacks[key], order, known)
+        return self._lacks[key].condition
+
+    def lacking(self, order: int, axes: int) -> np.ndarray | None:
+        """An explanation that meets `lacks`, (C,) bool; None where there is none.
+
+        Raises
+        ------
+        OutOfBudget
+        """
+        lack = self._lacks[order, axes]
+        while True:
+            answer = self.ask(lack.condition)
+            if answer is None or not self._tell(lack, order, answer):
+                return answer
+
+    def _tell(self, lack: Lack, order: int, chosen: np.ndarray) -> bool:
+        """Rule out the operations of a choice of places that has too many axes; whether it has."""
+        operations = self.symmetries.operations(order, sure=True)
+        there = self.symmetries.held_by(operations, chosen)
+        axes = operations.axis[there].tolist()
+        if len(set(axes)) < lack.axes:
+            return False
+        for n, axis in zip(there.tolist(), axes, strict=True):
+            if axis not in lack.broken:
+                name = self._new()
+                for other in lack.broken.values() if lack.axes > 1 else [name]:
+                    self._add([-lack.condition, name, other])
+                lack.broken[axis] = name
+            if n not in lack.told:
+                lack.told.add(n)
+                image = operations.image[n].tolist()
+                self.solver.add_clause([-lack.broken[axis], *self._moved(image)])
+        return True
 
     def has(self, order: int, axes: int, sure: bool = False) -> int | None:
         """Condition: rotations of this order about so many axes, as far as a label may find them.
@@ -188,6 +234,17 @@ class Questions:
             if len(np.unique(operations.axis)) >= axes:
                 self._asked[key] = self._has(operations, axes)
         return self._asked[key]
+
+    @property
+    def physical(self) -> int:
+        """Condition: within the cell, and separated."""
+        if self._physical is None:
+            self._physical = self._new()
+            for a, b in (self.puzzle.crowded + 1).tolist():
+                self.solver.add_clause([-self._physical, -a, -b])
+            for place in np.flatnonzero(self.puzzle.outside).tolist():
+                self.solver.add_clause([-self._physical, -place - 1])
+        return self._physical
 
     @cached_property
     def site(self) -> list[int]:

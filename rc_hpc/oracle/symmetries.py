@@ -11,9 +11,9 @@ from typing import NamedTuple
 import numpy as np
 
 from rc_hpc.core.vocabulary import System
-from rc_hpc.kernels.sites import SiteOperations, held, site_operations, within
+from rc_hpc.kernels.sites import SiteOperations, held, kept_by, site_operations, within
 from rc_hpc.oracle.explanations import EQUAL, Puzzle
-from rc_hpc.oracle.rotations import LOOSE, Metric, TooMany, snapped
+from rc_hpc.oracle.rotations import LOOSE, ORDERS, Metric, TooMany, snapped
 
 #: Operations that are tried, and products of operations and sites that are kept, at most.
 MANY_TRIALS, MANY_IMAGES = 4_000_000, 6_000_000
@@ -72,19 +72,35 @@ class Symmetries:
     def __init__(self, puzzle: Puzzle, metric: Metric):
         self.puzzle, self.metric = puzzle, metric
         _, first, self.site_of = np.unique(puzzle.sites, return_index=True, return_inverse=True)
-        self.members = [np.flatnonzero(self.site_of == s) for s in range(len(first))]
         self.frac = np.mod(puzzle.frac[first], 1.0)
         self.numbers = puzzle.numbers[first]
         # A point is explained by a site where it is by any of its places.
-        self.covers = np.zeros((len(puzzle.points), len(first)), bool)
-        for place, site in enumerate(self.site_of.tolist()):
-            self.covers[:, site] |= puzzle.points[:, place]
+        self.covers = puzzle.points
+        if len(first) < puzzle.size:
+            self.covers = np.zeros((len(puzzle.points), len(first)), bool)
+            for place, site in enumerate(self.site_of.tolist()):
+                self.covers[:, site] |= puzzle.points[:, place]
         sizes = self.covers.sum(axis=1)
         rows = np.argsort(sizes, kind="stable")
         bounds = np.concatenate(([0], np.cumsum(sizes[rows])))
         self._points = bounds, np.nonzero(self.covers[rows])[1]
         self._found: dict[int, tuple[SiteOperations, np.ndarray, np.ndarray]] = {}
         self._known: dict[tuple[int, bool], Operations] = {}
+        self._foreign: dict[bytes, bool] = {}
+
+    @cached_property
+    def members(self) -> list[np.ndarray]:
+        """Places of each site."""
+        if len(self.frac) == self.puzzle.size:
+            return list(np.argsort(self.site_of)[:, None])
+        return [np.flatnonzero(self.site_of == s) for s in range(len(self.frac))]
+
+    def there(self, chosen: np.ndarray) -> np.ndarray:
+        """Sites of which some place is chosen, (N, S) bool, of N choices of places, (N, C) bool."""
+        there = np.zeros((len(chosen), len(self.frac)), bool)
+        n, place = np.nonzero(chosen)
+        there[n, self.site_of[place]] = True
+        return there
 
     @cached_property
     def _anchor(self) -> tuple[np.ndarray, np.ndarray]:
@@ -103,28 +119,49 @@ class Symmetries:
     def _of_order(self, order: int) -> tuple[SiteOperations, np.ndarray, np.ndarray]:
         """Operations of one order, as loosely as any label: they, their axes, sure rotations."""
         if order not in self._found:
-            rotations = self.metric.rotations
-            chosen = np.flatnonzero((rotations.order == order) & rotations.one_way)
-            start, target = self._anchor
-            if len(chosen) * len(start) * len(target) > MANY_TRIALS:
-                raise TooMany
-            found = SiteOperations(
-                *site_operations(
-                    self.frac,
-                    self.numbers,
-                    self.puzzle.lattice,
-                    rotations.matrices[chosen],
-                    (start, target),
-                    self._points,
-                    LOOSE,
-                )
-            )
-            if order == 1:  # not the identity
-                own = (found.image == np.arange(found.image.shape[1])).all(axis=1)
-                found = _some(found, ~own)
-            of_matrix = chosen[found.matrix]
-            self._found[order] = found, rotations.axis[of_matrix], rotations.sure[of_matrix]
+            try:
+                self._look(ORDERS)
+            except TooMany:
+                self._look((order,))
         return self._found[order]
+
+    def _look(self, orders: tuple[int, ...]) -> None:
+        """Look for the operations of these orders.
+
+        Raises
+        ------
+        TooMany
+        """
+        rotations = self.metric.rotations
+        by_order = [rotations.by_order[order] for order in orders]
+        chosen = np.concatenate(by_order)
+        start, target = self._anchor
+        if len(chosen) * len(start) * len(target) > MANY_TRIALS:
+            raise TooMany
+        found = SiteOperations(
+            *site_operations(
+                self.frac,
+                self.numbers,
+                self.puzzle.lattice,
+                rotations.matrices[chosen],
+                (start, target),
+                self._points,
+                LOOSE,
+            )
+        )
+        own = (found.image == np.arange(found.image.shape[1])).all(axis=1)
+        own &= rotations.order[chosen[found.matrix]] == 1
+        if own.any():  # the identity
+            found = _some(found, ~own)
+        of_matrix = chosen[found.matrix]
+        bounds = np.searchsorted(found.matrix, np.cumsum([0, *map(len, by_order)]))
+        for order, low, high in zip(orders, bounds[:-1], bounds[1:], strict=True):
+            first, last = np.searchsorted(found.more[:, 0], (low, high))
+            more = found.more[first:last] - (low, 0, 0)
+            image, off, alive = (values[low:high] for values in found[1:4])
+            part = SiteOperations(found.matrix[low:high], image, off, alive, more)
+            own_matrix = of_matrix[low:high]
+            self._found[order] = part, rotations.axis[own_matrix], rotations.sure[own_matrix]
 
     def operations(self, order: int, sure: bool) -> Operations:
         """Operations with a rotation of this order.
@@ -162,38 +199,44 @@ class Symmetries:
         """About how many axes a label may find rotations of this order, in any explanation."""
         return len(np.unique(self._of_order(order)[1]))
 
-    def system(self, chosen: np.ndarray) -> System | None:
-        """System of a choice of places, where any label that finds symmetries at `TAU` gives it.
+    def systems(self, chosen: np.ndarray) -> list[System | None]:
+        """Systems of choices of places, where any label that finds symmetries at `TAU` gives them.
 
         None where an operation is there loosely only, or in a finer lattice.
+
+        Parameters
+        ----------
+        chosen : (N, C) bool
         """
         image, off, traits, more = self._all
         if more:
-            return None
-        there = np.zeros(len(self.frac), bool)
-        there[self.site_of[chosen]] = True
+            return [None] * len(chosen)
+        there = self.there(chosen)
         axes, translations = held(image, off, traits, there, EQUAL)
-        if axes[1] < 0:
-            return None
-        if len(translations):
-            site = int(there.argmax())
-            moves = self.frac[image[translations, site]] - self.frac[site]
-            if self.metric.foreign(moves):
-                return None
-        numbers = [axis.bit_count() for axis in axes.tolist()]
-        for system, order, n in MADE_BY:
-            if numbers[order] >= n:
-                return system
-        return System.triclinic
+        doubtful = axes[:, 1] < 0
+        for n in np.flatnonzero(translations.any(axis=1) & ~doubtful).tolist():
+            key = translations[n].tobytes()
+            if key not in self._foreign:
+                site = int(there[n].argmax())
+                moves = self.frac[image[: len(translations[n])][translations[n], site]]
+                self._foreign[key] = self.metric.foreign(moves - self.frac[site])
+            doubtful[n] = self._foreign[key]
+        return [
+            None if doubt else _system(one)
+            for doubt, one in zip(doubtful.tolist(), axes.tolist(), strict=True)
+        ]
+
+    def held_by(self, operations: Operations, chosen: np.ndarray) -> np.ndarray:
+        """Numbers of the operations that a choice of places, (C,) bool, has."""
+        return np.flatnonzero(kept_by(operations.image, self.there(chosen[None])[0]))
 
     @cached_property
     def _all(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, bool]:
         """Of the operations of all orders images, how far off, traits; whether there are more."""
-        orders = (1, 2, 3, 4, 6)
-        found = [self._of_order(order) for order in orders]
+        found = [self._of_order(order) for order in ORDERS]
         traits = [
             np.column_stack((np.full(len(axis), order), axis, sure))
-            for order, (_, axis, sure) in zip(orders, found, strict=True)
+            for order, (_, axis, sure) in zip(ORDERS, found, strict=True)
         ]
         image = np.concatenate([operations.image for operations, _, _ in found])
         off = np.concatenate([operations.off for operations, _, _ in found])
@@ -222,6 +265,14 @@ class Symmetries:
         return [
             [np.array(by_move[move]) for move in made] for made in self.metric.finer(tuple(by_move))
         ]
+
+
+def _system(axes: list[int]) -> System:
+    """System of rotations about these axes, as bits by order."""
+    for system, order, n in MADE_BY:
+        if axes[order].bit_count() >= n:
+            return system
+    return System.triclinic
 
 
 def _some(found: SiteOperations, chosen: np.ndarray) -> SiteOperations:

@@ -13,24 +13,26 @@ a witness once the label says so.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from functools import cached_property
+from collections.abc import Callable, Iterable, Iterator
+from functools import cached_property, partial
 
 import numpy as np
 
 from rc_hpc.core.vocabulary import Known, System, Undecided, Uniqueness
+from rc_hpc.kernels.covers import judged
 from rc_hpc.oracle.chance import left_over
-from rc_hpc.oracle.decision import Budget, Decision
+from rc_hpc.oracle.decision import LOOSER, Budget, Decision
 from rc_hpc.oracle.explanations import Puzzle
 from rc_hpc.oracle.fewest import fewest
-from rc_hpc.oracle.levels import Draws, permuted
+from rc_hpc.oracle.levels import Draws, permuted, sparse
 from rc_hpc.oracle.rotations import Metric
 from rc_hpc.oracle.solving import OutOfBudget, Questions
 from rc_hpc.oracle.symmetries import HOLOHEDRY, MADE_BY, Symmetries, TooMany
+from rc_hpc.oracle.systems import Systems
 
 #: Explanations of one policy that are tried by chance before a solver is asked, and where none
 #: comes to an end.
-DRAWS, CHANCES = 4, 48
+DRAWS, CHANCES = 3, 48
 #: Draws of a random explanation before the floor's refusals are given up.
 MANY_DRAWS = 8
 
@@ -59,92 +61,96 @@ class Cell:
         budget: Budget,
         rng: np.random.Generator,
     ):
-        self.puzzle, self.label, self.own = puzzle, label, own
+        self.puzzle, self.own = puzzle, own
         self.budget, self.rng = budget, rng
-        self.metric = metric
-        self.known: dict[bytes, System] = {puzzle.key(puzzle.truth): own}
+        self.systems = Systems(puzzle, Symmetries(puzzle, metric), label, own)
         self.decisions = {policy: Decision(reference=own) for policy in Known}
         self.levels = puzzle.levels
         self.least: dict[int, int] | None = None
-        self._trusted: bool | None = None
         self._asked: dict[tuple[tuple[int, int], ...] | None, Questions] = {}
 
     @cached_property
-    def symmetries(self) -> Symmetries:
-        """Operations that explanations can have."""
-        return Symmetries(self.puzzle, self.metric)
+    def draws(self) -> Draws:
+        """Of the levels of two views."""
+        assert self.levels is not None
+        return Draws(self.levels, self.puzzle.counts)
 
     # ------------------------------------------------------------------ explanations met
 
-    def system_of(self, chosen: np.ndarray) -> System:
-        """System of a choice of places, found once.
-
-        By the operations that it has where any label must find these, and the truth's give the
-        truth's label; else by the label.
-        """
-        key = self.puzzle.key(chosen)
-        if key not in self.known:
-            found = self._by_operations(chosen)
-            self.known[key] = self.label(chosen) if found is None else found
-        return self.known[key]
-
-    def _by_operations(self, chosen: np.ndarray) -> System | None:
-        try:
-            if self._trusted is None:
-                self._trusted = self.symmetries.system(self.puzzle.truth) in (None, self.own)
-            return self.symmetries.system(chosen) if self._trusted else None
-        except TooMany:
-            self._trusted = False
-            return None
-
     def admits(self, policy: Known, chosen: np.ndarray) -> bool:
-        """Whether an explanation is one under a policy."""
-        puzzle = self.puzzle
-        if policy == Known.fewest:
-            return self.least is not None and all(
-                np.count_nonzero(chosen & (puzzle.numbers == kind)) == n
-                for kind, n in self.least.items()
-            )
-        if policy != Known.any and not puzzle.has_counts(chosen):
-            return False
-        return policy != Known.physical or puzzle.is_physical(chosen)
+        """Whether a choice of places is an explanation under a policy."""
+        return bool(self._admitting(chosen[None], (policy,))[0])
 
-    def consider(self, chosen: np.ndarray, policies) -> System:
-        """Take note of an explanation under all policies that admit it."""
-        system = self.system_of(chosen)
-        if system != System.none and self.puzzle.explains(chosen):
-            for policy in policies:
-                decision = self.decisions[policy]
-                key = self.puzzle.key(chosen)
-                if key in decision.labelled or not self.admits(policy, chosen):
-                    continue
-                decision.labelled[key] = chosen
+    def _admitting(self, chosen: np.ndarray, policies: tuple[Known, ...]) -> list[list[Known]]:
+        """The policies under which N choices of places, (N, C) bool, are explanations."""
+        puzzle = self.puzzle
+        explains, physical, numbers = judged(
+            chosen, puzzle.points, puzzle.kinds, puzzle.clashes, puzzle.crowded, puzzle.outside
+        )
+        counted = explains & self._has(numbers, puzzle.counts)
+        admitted = {
+            Known.any: explains,
+            Known.counts: counted,
+            Known.physical: counted & physical,
+            Known.fewest: explains & self._has(numbers, self.least or {}),
+        }
+        return [[one for one in policies if admitted[one][n]] for n in range(len(chosen))]
+
+    def _has(self, numbers: np.ndarray, counts: dict[int, int]) -> np.ndarray:
+        wanted = [counts.get(kind, -1) for kind in self.puzzle.species.tolist()]
+        return np.asarray((numbers == wanted).all(axis=1))
+
+    def meet(self, chosen: np.ndarray, policies: tuple[Known, ...]) -> None:
+        """Take note of N choices of places, (N, C) bool, under the policies that admit them.
+
+        Of what operations do not tell a label is asked only where it may be news.
+        """
+        admitting = self._admitting(chosen, policies)
+        rows = {self.puzzle.key(chosen[n]): n for n, names in enumerate(admitting) if names}
+        self.systems.look(chosen[list(rows.values())])
+        for key, n in rows.items():
+            decisions = [self.decisions[policy] for policy in admitting[n]]
+            decisions = [one for one in decisions if key not in one.labelled]
+            if all(one.systems.bit_count() > 1 for one in decisions):
+                system = self.systems.known.get(key, System.none)
+            else:
+                system = self.systems.of(chosen[n])
+            for decision in decisions if system != System.none else ():
+                decision.labelled[key] = chosen[n]
                 decision.seen += 1
                 decision.systems |= 1 << system
                 if system != self.own and decision.witness is None:
-                    decision.witness = chosen
-        return system
+                    decision.witness = chosen[n]
+
+    def consider(self, chosen: np.ndarray, policies: tuple[Known, ...]) -> System:
+        """Take note of one explanation, and name its system."""
+        self.meet(chosen[None], policies)
+        return self.systems.of(chosen)
 
     # ------------------------------------------------------------------ deciding
 
     def decide(self, policies: tuple[Known, ...]) -> dict[Known, Decision]:
-        """Decide all these policies, tight ones first: their witnesses serve the looser ones."""
+        """Decide all these policies.
+
+        Chance first, for all of them; then loose ones first: where all explanations of one have
+        one system, those of the tighter ones have.
+        """
         puzzle = self.puzzle
         if Known.fewest in policies:
             self._find_fewest()
-        self.consider(puzzle.truth, policies)
-        if not puzzle.any_pair(puzzle.clashes, puzzle.every):
-            self.consider(puzzle.every, policies)
-        for policy in sorted(policies, reverse=True):
+        if Known.physical in policies and not puzzle.is_physical(puzzle.truth):
+            self.decisions[Known.physical].status = Uniqueness.inadmissible
+        self.meet(np.stack([puzzle.truth, puzzle.every]), policies)
+        same = Known.counts in policies and self.least == puzzle.counts
+        asked = tuple(
+            policy
+            for policy in sorted(policies)
+            if self.decisions[policy].status == Uniqueness.not_done
+            and not (same and policy == Known.fewest)
+        )
+        self._by_chance(asked, policies, DRAWS)
+        for policy in asked:
             decision = self.decisions[policy]
-            if decision.status != Uniqueness.not_done:
-                continue
-            if policy == Known.fewest and Known.counts in policies and self.least == puzzle.counts:
-                continue  # the same question
-            if policy == Known.physical and not puzzle.is_physical(puzzle.truth):
-                decision.status = Uniqueness.inadmissible
-                continue
-            self._by_chance(policy, policies, DRAWS)
             try:
                 self._decide(policy, decision, policies)
             except OutOfBudget:
@@ -157,7 +163,8 @@ class Cell:
             self.decisions[Known.fewest] = self.decisions[Known.counts]
         return {policy: self.decisions[policy] for policy in policies}
 
-    def _leave(self, decision: Decision, reason: Undecided) -> None:
+    @staticmethod
+    def _leave(decision: Decision, reason: Undecided) -> None:
         """No answer, but for what chance may still find."""
         if decision.status == Uniqueness.not_done:
             different = decision.systems.bit_count() > 1
@@ -174,23 +181,25 @@ class Cell:
         if self.least is None:
             decision.status = Uniqueness.inadmissible
 
-    def _by_chance(self, policy: Known, policies: tuple[Known, ...], times: int) -> None:
-        """Try explanations at random until two have different systems: cheap, no proof."""
-        decision = self.decisions[policy]
-        for turn in range(times):
-            if decision.systems.bit_count() > 1:
-                return
-            if turn % 2 and self.levels is not None and (self.puzzle.atom < 0).any():
-                self.consider(permuted(self.levels, self.puzzle.truth, self.rng), policies)
-            else:
-                counts = self._counts(policy) or {}
-                physical = policy == Known.physical
-                self.consider(left_over(self.puzzle, counts, physical, self.rng), policies)
+    def _by_chance(self, asked: Iterable[Known], policies: tuple[Known, ...], times: int) -> None:
+        """Try explanations at random under some policies: cheap, no proof."""
+        asked = [one for one in asked if self.decisions[one].systems.bit_count() < 2]
+        if not asked:
+            return
+        puzzle, levels = self.puzzle, self.levels
+        least = [self._counts(policy) or {} for policy in asked for _ in range(times)]
+        physical = np.repeat(np.array(asked) == Known.physical, times)
+        tried = [left_over(puzzle, least, physical, self.rng)]
+        if levels is not None and (puzzle.atom < 0).any():
+            tried.append(permuted(levels, puzzle.truth, self.rng, times))
+            if Known.fewest in asked and not self.admits(Known.fewest, puzzle.truth):
+                tried.append(sparse(levels, puzzle.size, self.rng, times))
+        self.meet(np.concatenate(tried), policies)
 
     def _answers_by_chance(self, policy: Known, policies: tuple[Known, ...]) -> None:
         """The same with answers of the solver, which is asked for nothing but an explanation."""
         decision = self.decisions[policy]
-        self._by_chance(policy, policies, CHANCES)
+        self._by_chance((policy,), policies, CHANCES)
         try:
             questions = self._questions(policy)
             for _ in range(DRAWS):
@@ -213,7 +222,7 @@ class Cell:
         key = None if counts is None else tuple(counts.items())
         if key not in self._asked:
             self._asked[key] = Questions(
-                self.puzzle, self.symmetries, counts, self.budget.conflicts, self.rng
+                self.puzzle, self.systems.symmetries, counts, self.budget.conflicts, self.rng
             )
         questions = self._asked[key]
         questions.assumed = (questions.physical,) if policy == Known.physical else ()
@@ -229,6 +238,7 @@ class Cell:
         puzzle = self.puzzle
         if puzzle.size > self.budget.places:
             raise TooMany
+        first: np.ndarray | None
         if policy == Known.fewest and not self.admits(policy, puzzle.truth):
             first = next(iter(decision.labelled.values()), None)
             if first is None:
@@ -240,10 +250,14 @@ class Cell:
         else:
             first = puzzle.truth
         if decision.systems.bit_count() < 2:
-            if not self._several(policy, decision, first):
+            looser = {self.decisions[one].status for one in LOOSER[policy]}
+            if Uniqueness.unique in looser or not self._several(policy, decision, first):
                 decision.status, decision.best = Uniqueness.unique, decision.reference
                 return
-            self._search(policy, decision, policies)
+            if Uniqueness.determined in looser:
+                decision.status = Uniqueness.determined
+            else:
+                self._search(policy, decision, policies)
         if decision.systems.bit_count() > 1:
             decision.status = Uniqueness.undetermined
         self._best(policy, decision, policies)
@@ -261,20 +275,26 @@ class Cell:
     def _search(self, policy: Known, decision: Decision, policies: tuple[Known, ...]) -> None:
         """Look for an explanation of another system than the reference, or prove there is none."""
         for order, axes, wanted in self._against(decision.reference):
-            if wanted and self.symmetries.axes(order) < axes:
+            if wanted and self.systems.symmetries.axes(order) < axes:
                 continue
             questions = self._questions(policy)
-            condition = (questions.has if wanted else questions.lacks)(order, axes)
-            if condition is None:
-                continue
-            if not self._exhausted(decision, questions, condition, policies):
+            if wanted:
+                found = questions.has(order, axes)
+                if found is None:
+                    continue
+                condition, ask = found, partial(questions.ask, found)
+            else:
+                condition = questions.lacks(order, axes, self.puzzle.truth)
+                ask = partial(questions.lacking, order, axes)
+            if not self._exhausted(decision, questions, condition, ask, policies):
                 if decision.systems.bit_count() < 2:
                     decision.status, decision.reason = Uniqueness.unknown, Undecided.limit
                 return
-        for translations in self.symmetries.finer:
+        for translations in self.systems.symmetries.finer:
             questions = self._questions(policy)
             condition = questions.moved_by(translations)
-            if not self._exhausted(decision, questions, condition, policies):
+            ask = partial(questions.ask, condition)
+            if not self._exhausted(decision, questions, condition, ask, policies):
                 if decision.systems.bit_count() < 2:
                     decision.status, decision.reason = Uniqueness.unknown, Undecided.translations
                 return
@@ -285,11 +305,12 @@ class Cell:
         decision: Decision,
         questions: Questions,
         condition: int,
+        ask: Callable[[], np.ndarray | None],
         policies: tuple[Known, ...],
     ) -> bool:
         """Whether all explanations under a condition were labelled, and are of one system."""
         for _ in range(self.budget.limit):
-            answer = questions.ask(condition)
+            answer = ask()
             if answer is None:
                 return True
             if self.consider(answer, policies) == System.none or decision.systems.bit_count() > 1:
@@ -324,7 +345,7 @@ class Cell:
         for system, order, axes in sorted(MADE_BY, key=lambda one: -HOLOHEDRY[one[0]]):
             if HOLOHEDRY[system] <= HOLOHEDRY[highest()]:
                 break
-            if self.symmetries.axes(order) < axes:
+            if self.systems.symmetries.axes(order) < axes:
                 continue
             questions = self._questions(policy)
             condition = questions.has(order, axes)
@@ -353,18 +374,17 @@ class Cell:
         if not (puzzle.atom < 0).any():
             return self.own
         if self.levels is not None:
-            draws = Draws(self.levels, puzzle.counts)
             for _ in range(MANY_DRAWS):
                 try:
-                    chosen = draws.draw(self.rng)
+                    chosen = self.draws.draw(self.rng)
                 except OverflowError:
-                    chosen = permuted(self.levels, puzzle.truth, self.rng)
+                    chosen = permuted(self.levels, puzzle.truth, self.rng, 1)[0]
                 if puzzle.explains(chosen):
-                    return self.system_of(chosen)
+                    return self.systems.of(chosen)
         if puzzle.size > self.budget.places:
             return System.none
         try:
             answer = self._questions(Known.counts).ask()
         except OutOfBudget:
             return System.none
-        return System.none if answer is None else self.system_of(answer)
+        return System.none if answer is None else self.systems.of(answer)

@@ -90,6 +90,23 @@ def test_every_witness_has_the_pictures_and_is_of_another_system(folder):
         assert system != true[row]
 
 
+def test_statuses_nest_over_policies_and_subsets(folder):
+    """Who knows more, or sees more, has no more explanations."""
+    with h5py.File(folder / "unique.h5") as h5:
+        status, masks = h5["policies/status"][()], h5["subsets/mask"][()]
+    met = 0
+    for few, more in np.argwhere((masks[:, None] & masks) == masks[:, None]).tolist():
+        for loose, tight in ((0, 0), (1, 1), (2, 2), (0, 1), (1, 2), (0, 2), (0, 3)):
+            a, b = status[:, loose, few], status[:, tight, more]
+            known = (a > 0) & (b > 0) & (b != Uniqueness.inadmissible)
+            assert (b[known & (a == Uniqueness.unique)] == Uniqueness.unique).all()
+            settled = (Uniqueness.unique, Uniqueness.determined, Uniqueness.unknown)
+            assert np.isin(b[known & (a == Uniqueness.determined)], settled).all()
+            met += int((known & (b == Uniqueness.undetermined)).sum())
+            assert (a[known & (b == Uniqueness.undetermined)] != Uniqueness.unique).all()
+    assert met > 20
+
+
 def test_rules_that_choose_read_the_most_symmetric_crystal(folder):
     packed = folder / "packed.h5"
     with h5py.File(folder / "unique.h5") as h5:

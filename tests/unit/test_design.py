@@ -19,6 +19,7 @@ from rc_hpc.oracle.cell import PackedCell
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 import naive
+import naive_unique
 
 AXES = ("axis_a", "axis_b", "axis_c")
 
@@ -56,7 +57,8 @@ def twin_scores(rotations, sample, delta):
     n = len(rotations)
     kappas = [naive.kappa(rotations[v], rotations[w]) for v in range(n) for w in range(v)]
     subsets = naive.subsets_of(range(n))
-    points = hits = aligned = 0
+    points = hits = aligned = loose = 0
+    small = [subset for subset in subsets if len(subset) <= 3]
     lengths = []
     for cell in sample:
         for subset in subsets:
@@ -68,6 +70,10 @@ def twin_scores(rotations, sample, delta):
                 )
                 > 0
             )
+        for subset in small:
+            seen_by = [rotations[v] for v in subset]
+            *_, explained = naive_unique.places(cell.positions, cell.numbers, seen_by, delta)
+            loose += len(naive_unique.removable(explained)) > 0
         raw, _ = naive.phantoms_by_acceptance(
             cell.positions, cell.numbers, rotations, range(n), 0.5
         )
@@ -100,6 +106,7 @@ def twin_scores(rotations, sample, delta):
         "kappa_mean": np.mean(kappas),
         "ambiguity": ambiguity,
         "phantom_rate": rate,
+        "loose_rate": loose / (len(sample) * len(small)),
         "aligned_rate": aligned / (len(sample) * n),
         "screen_length": np.median(lengths),
     }
@@ -121,6 +128,11 @@ def test_scores_are_what_their_definitions_say(name):
     assert found == pytest.approx(wanted, abs=1e-7)
     assert name != "frozen" or (found["phantom_rate"] > 0 and found["aligned_rate"] == 0.6)
     assert name != "two" or found["ambiguity"] > 0
+    assert name != "frozen" or found["loose_rate"] > 0
+    asked = sample_scores(protocol, sample, 0.01, "unique")
+    rate = found["ambiguity"] + found["loose_rate"]
+    assert asked["cost"] == pytest.approx(found["geometric_cost"] * (1 + rate))
+    assert {**asked, "cost": 0} == {**found, "cost": 0}
     assert camera_sets.geometric_cost(protocol.directions) == pytest.approx(
         wanted["geometric_cost"]
     )

@@ -68,8 +68,8 @@ KIND = Kind(
         *SUBSETS,
         "kinds/census/oracle",
         "kinds/census/plan",
-        *(f"kernels/{name}" for name in ("lattices", "places", "sites")),
-        *(f"oracle/{name}" for name in ("explanations", "fewest", "parsimony")),
+        *(f"kernels/{name}" for name in ("covers", "lattices", "places", "sites")),
+        *(f"oracle/{name}" for name in ("explanations", "fewest", "levels", "parsimony")),
         *(f"oracle/{name}" for name in ("rotations", "solving", "symmetries", "ties")),
     ),
 )

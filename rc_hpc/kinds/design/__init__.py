@@ -12,8 +12,10 @@ kappa^2 (gain: largest standard deviation of an all-view least-squares position 
 over camera pairs) by coordinate exchange over a lattice of 1000 directions. (2) On a sample of
 the training structures the sets are scored by cost = geometric_cost (1 + ambiguity +
 phantom_rate): phantoms per atom at delta 0.5 with all cameras, and the share of structures and
-view subsets with a phantom at --delta; the best, no two alike within 5 degrees, are improved by
-small random turns of one camera after the other. (3) The sets found and those of --beside are
+view subsets with a phantom at --delta, or with --ask unique that of subsets of two and three views
+with a place that is the only one on no image point, so that other crystals may have the pictures;
+the best, no two alike within 5 degrees, are improved by small random turns of one camera after the
+other. (3) The sets found and those of --beside are
 read under centroid noise (rule common, estimator all-views, labeller statistical). The best set
 is that with the highest noise tolerance, R1 averaged over all sigmas but 0, on the training
 structures; what is told of it comes from the held-out ones. Beside the HDF5 file a protocol file
@@ -25,6 +27,8 @@ EXAMPLES = """\
                                                     judged on the structures that the file lists
   python -m rc_hpc.sweep design packed.h5 --keep axis_a,axis_b,axis_c -o kept.h5
                                                     the principal axes stay, two cameras are free
+  python -m rc_hpc.sweep design packed.h5 --ask unique -o unique.h5
+                                                    few crystals that two or three views confuse
   python -m rc_hpc.sweep design packed.h5 --views 4 --beside frozen,mine.toml -o four.h5
   python -m rc_hpc.tables design.h5 --table phantoms
   python -m rc_hpc.sweep noise packed.h5 --protocols frozen,design.toml

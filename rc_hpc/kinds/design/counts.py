@@ -10,6 +10,7 @@ import numpy as np
 
 from rc_hpc.core.errors import RcError
 from rc_hpc.core.vocabulary import Side
+from rc_hpc.geometry.camera_sets import SCORES
 from rc_hpc.kinds.common.counting import BLOCK_BYTES, Counts, RowFile, chosen
 from rc_hpc.kinds.common.options import protocol_of
 from rc_hpc.kinds.design.frames import DESIGN_COLUMNS, Design
@@ -60,8 +61,9 @@ def read_design(path: str | Path, block_bytes: int = BLOCK_BYTES) -> DesignFile:
                 "look at the messages in structures/message"
             )
     options = file.options
-    scores = [
-        {name: np.inf if value is None else value for name, value in one.items()}
+    scores = [  # older files lack some
+        dict.fromkeys(SCORES, np.nan)
+        | {name: np.inf if value is None else value for name, value in one.items()}
         for one in options["scores"]
     ]
     design = Design(

@@ -15,6 +15,8 @@ from rc_hpc.core.options import Options, ascending, at_least, derived, lengths, 
 from rc_hpc.kinds.common import options as common
 from rc_hpc.kinds.packed.options import PackOptions
 
+#: What a search may ask for, and the score of it that it keeps low.
+ASKED = {"phantoms": "phantom_rate", "unique": "loose_rate"}
 #: Cameras of a set, and of one beside it, at most: every subset of two or more is reconstructed.
 MOST_VIEWS = 8
 
@@ -50,6 +52,8 @@ class DesignOptions(Options):
         between the sets found, and the share that is held out, or `ids`.
     sides
         Hash of the side of every structure.
+    ask
+        Of ASKED: what the search keeps rare beside bad geometry.
     delta
         Tolerance of the phantom rates, Å.
     sigmas, seeds, truth, quarantine, pack
@@ -84,6 +88,13 @@ class DesignOptions(Options):
         metavar="N",
         check=_whole,
         caption="search seed {}",
+    )
+    ask: str = opt(
+        "phantoms",
+        "what the search avoids: phantoms, or subsets of two and three views whose pictures "
+        "another crystal may have (unique)",
+        choices=tuple(ASKED),
+        caption=lambda asked: "" if asked == "phantoms" else f"asked for: {asked}",
     )
     starts: int = opt(64, "random starts of the search", metavar="N", check=at_least(1))
     sample: int = opt(

@@ -16,7 +16,7 @@ from rc_hpc.geometry.camera_sets import geometric_scores, screen_length
 from rc_hpc.geometry.protocol import Protocol
 from rc_hpc.kinds.common.given import Compute, Given
 from rc_hpc.kinds.common.options import protocol_of
-from rc_hpc.kinds.design.options import DesignOptions
+from rc_hpc.kinds.design.options import ASKED, DesignOptions
 from rc_hpc.oracle.cell import PackedCell, drawn
 from rc_hpc.oracle.draws import counter_draws
 from rc_hpc.oracle.geometry import GeometricOracle
@@ -33,23 +33,28 @@ def all_subsets_of(n_views: int) -> tuple[tuple[int, ...], ...]:
 
 
 def sample_scores(
-    protocol: Protocol, cells: Sequence[PackedCell], delta: float
+    protocol: Protocol, cells: Sequence[PackedCell], delta: float, ask: str = "phantoms"
 ) -> dict[str, float]:
     """All of `SCORES` for one protocol, on a sample of structures.
 
     Parameters
     ----------
     delta
-        Tolerance of `phantom_rate`, Å.
+        Tolerance of `phantom_rate` and of `loose_rate`, Å.
+    ask
+        Which of them the cost has.
     """
     subsets = all_subsets_of(len(protocol.views))
     few, all_views = GeometricOracle(protocol, subsets), GeometricOracle(protocol, subsets[-1:])
-    ambiguous = atoms = phantoms = aligned = 0
+    small = np.array([len(subset) <= 3 for subset in subsets])
+    ambiguous = atoms = phantoms = loose = aligned = 0
     lengths = []
     for cell in cells:
         _, positions, numbers, _ = drawn(cell, protocol.tiling)
         found = few.enumerate_cell(positions, numbers, DELTA_MAX, DELTA_MAX)
-        phantoms += int(np.count_nonzero(few.certify(found.within(delta), delta).n_phantoms))
+        near = found.within(delta)
+        phantoms += int(np.count_nonzero(few.certify(near, delta).n_phantoms))
+        loose += int(np.count_nonzero(few.cover(near, delta).n_redundant[small]))
         ambiguous += int(all_views.certify(found, DELTA_MAX).n_phantoms[0])
         atoms += len(numbers)
         aligned += int(aligned_vectors(cell.lattice, protocol.directions).any(axis=1).sum())
@@ -58,11 +63,12 @@ def sample_scores(
     scores |= {
         "ambiguity": ambiguous / atoms,
         "phantom_rate": phantoms / (len(cells) * len(subsets)),
+        "loose_rate": loose / (len(cells) * int(small.sum())),
         "aligned_rate": aligned / (len(cells) * len(protocol.views)),
         "screen_length": float(np.median(lengths)),
     }
     return {
-        "cost": scores["geometric_cost"] * (1.0 + scores["ambiguity"] + scores["phantom_rate"])
+        "cost": scores["geometric_cost"] * (1.0 + scores["ambiguity"] + scores[ASKED[ask]])
     } | scores
 
 

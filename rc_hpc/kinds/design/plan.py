@@ -77,6 +77,7 @@ def plan(packed: Path, options: DesignOptions) -> tuple[DesignOptions, dict[str,
         options.seed,
         options.starts,
         options.shortlist,
+        options.ask,
     )
     sets = [one.cameras.protocol(f"found{k}") for k, one in enumerate(best, 1)]
     beside = [protocol_of(identity) for identity in options.beside]
@@ -86,7 +87,7 @@ def plan(packed: Path, options: DesignOptions) -> tuple[DesignOptions, dict[str,
             "give it another name"
         )
     scores = [one.scores for one in best]
-    scores += [sample_scores(one, cells, options.delta) for one in beside]
+    scores += [sample_scores(one, cells, options.delta, options.ask) for one in beside]
     sides = {id: int(code) for id, code in zip(ids, codes, strict=True) if code}
     planned = dataclasses.replace(
         options,

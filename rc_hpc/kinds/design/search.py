@@ -34,6 +34,7 @@ def search(
     seed: int,
     starts: int,
     shortlist: int,
+    ask: str = "phantoms",
 ) -> list[Found]:
     """The best different camera sets by their cost on a sample of structures, best first.
 
@@ -47,8 +48,8 @@ def search(
         The sample; nothing else of any structure is looked at.
     kept
         Names of cameras of the protocol frozen that every set holds.
-    delta
-        Tolerance of the phantom rate, Å.
+    delta, ask
+        See `sample_scores`.
     seed
         Of all random numbers.
     starts, shortlist
@@ -57,7 +58,7 @@ def search(
     pool = []
     for number in range(starts):
         cameras = exchanged(kept, n_views, np.random.default_rng((seed, number)))
-        pool.append(Found(cameras, sample_scores(cameras.protocol("start"), cells, delta)))
+        pool.append(Found(cameras, sample_scores(cameras.protocol("start"), cells, delta, ask)))
     pool.sort(key=lambda found: found.scores["cost"])
     log.info(
         "design: %d starts scored, cost %.4f to %.4f",
@@ -67,7 +68,7 @@ def search(
     )
     chosen = different(pool, shortlist)
     chosen = [
-        _improved(found, cells, delta, np.random.default_rng((seed, starts, k)))
+        _improved(found, cells, delta, ask, np.random.default_rng((seed, starts, k)))
         for k, found in enumerate(chosen)
     ]
     chosen.sort(key=lambda found: found.scores["cost"])
@@ -90,7 +91,11 @@ def different(pool: Sequence[Found], most: int) -> list[Found]:
 
 
 def _improved(
-    found: Found, cells: Sequence[PackedCell], delta: float, rng: np.random.Generator
+    found: Found,
+    cells: Sequence[PackedCell],
+    delta: float,
+    ask: str,
+    rng: np.random.Generator,
 ) -> Found:
     """The set after local moves, each taken where it lowers the cost."""
     for turn in np.geomspace(FIRST_TURN, LAST_TURN, ROUNDS):
@@ -99,7 +104,7 @@ def _improved(
             # The cost is no less than this.
             if geometric_cost(cameras.directions) >= found.scores["cost"]:
                 continue
-            scores = sample_scores(cameras.protocol("move"), cells, delta)
+            scores = sample_scores(cameras.protocol("move"), cells, delta, ask)
             if scores["cost"] < found.scores["cost"]:
                 found = Found(cameras, scores)
     return found

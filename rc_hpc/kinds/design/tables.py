@@ -23,8 +23,10 @@ TABLES = (
     Maker(
         "candidates",
         "Camera sets: scores of the search, on its structures (cost = geometric_cost "
-        "(1 + ambiguity + phantom_rate); geometric_cost = gain^2 + 0.1 mean kappa^2; ambiguity: "
-        "phantoms per atom at delta 0.5 Å with all cameras; screen length: the shortest that a "
+        "(1 + ambiguity + phantom_rate, or loose_rate with --ask unique); geometric_cost = gain^2 "
+        "+ 0.1 mean kappa^2; ambiguity: "
+        "phantoms per atom at delta 0.5 Å with all cameras; loose: two and three views with a "
+        "place that is the only one on no image point; screen length: the shortest that a "
         "lattice vector has on a screen); R1, the mean over all sigmas but 0; sigma at which R1 "
         "falls below 0.95, held out",
         lambda file: frames.candidates(file.design),

@@ -78,6 +78,7 @@ KIND = Kind(
         "oracle/rotations",
         "oracle/solving",
         "oracle/symmetries",
+        "oracle/systems",
         "oracle/uniqueness",
         "kinds/unique/oracle",
         "kinds/unique/plan",

@@ -19,7 +19,6 @@ from rc_hpc.oracle.decision import Budget
 from rc_hpc.oracle.explanations import Puzzle, puzzle_of
 from rc_hpc.oracle.geometry import GeometricOracle
 from rc_hpc.oracle.labels import SpaceGroupLabel
-from rc_hpc.oracle.levels import Draws
 from rc_hpc.oracle.rotations import Metric
 from rc_hpc.oracle.uniqueness import Cell
 from rc_hpc.symmetry.recorder import NULL_RECORDER, Recorder
@@ -116,12 +115,11 @@ class UniqueOracle:
             rng = np.random.default_rng((options.draw_seed, zlib.crc32(cell.id.encode()), k))
             one = Cell(puzzle, metric, self._labels(puzzle), own, self.budget, rng)
             decisions = one.decide(options.known)
-            fields["maximal_system"][k] = one.system_of(puzzle.every)
+            fields["maximal_system"][k] = one.systems.of(puzzle.every)
             fields["random_system"][k] = one.random()
             one.close()
             if self.exact and one.levels is not None:
-                draws = Draws(one.levels, puzzle.counts)
-                fields["log10_explanations_counts"][k] = draws.log10
+                fields["log10_explanations_counts"][k] = one.draws.log10
             witness = np.zeros(puzzle.size, np.uint8)
             for p, policy in enumerate(options.known):
                 decision = decisions[policy]
@@ -136,8 +134,7 @@ class UniqueOracle:
                 ):
                     per_policy[name][p, k] = value
                 if decision.witness is not None:
-                    of_witness = np.isin(puzzle.body, puzzle.body[decision.witness])
-                    witness[of_witness] |= 1 << p
+                    witness[puzzle.bodies(decision.witness)] |= 1 << p
             if witness.any():
                 every = puzzle.every
                 places.append(

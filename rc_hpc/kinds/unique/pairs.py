@@ -10,7 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from rc_hpc.core.vocabulary import System
+from rc_hpc.core.vocabulary import Known, System
+from rc_hpc.oracle.decision import LOOSER
 from rc_hpc.oracle.labels import SpaceGroupLabel
 from rc_hpc.store import layout
 from rc_hpc.store.reader import dataset_of, open_ours
@@ -25,7 +26,7 @@ class Pair:
     ----------
     id, subset
     policies : tuple of str
-        Those that admit the other.
+        Those that admit the other, first those whose witness it is.
     labels : tuple of str
         Crystal system and space group of the one and of the other.
     lattice : (3, 3)
@@ -83,7 +84,9 @@ def pairs_of(path: Path, row: int) -> Iterator[Pair]:
             if there.any():
                 admitting.setdefault(there.tobytes(), []).append(policy)
         number, position, atom = its["number"], its["position"], its["atom"]
-        for key, names_of in admitting.items():
+        for key, asked in admitting.items():
+            looser = {one.name for name in asked for one in LOOSER[Known[name]]}
+            more = [name for name in policies if name in looser and name not in asked]
             there = np.frombuffer(key, bool)
             one, other = (
                 labelled(options, lattice, number[some], position[some]) for some in (atom, there)
@@ -91,7 +94,7 @@ def pairs_of(path: Path, row: int) -> Iterator[Pair]:
             yield Pair(
                 id_,
                 subsets[k],
-                tuple(names_of),
+                (*asked, *more),
                 (one, other),
                 lattice,
                 number,
