@@ -461,6 +461,36 @@ def unique(record: dict) -> str:
     )
 
 
+def unique_cameras(record: dict) -> str:
+    """Cells of two and three views under cameras, one cell or several, and tolerances."""
+    rows = [
+        [
+            row["cameras"],
+            row["tiling"],
+            f"{row['delta']:g}",
+            row["structures"],
+            row["views"],
+            row["n"],
+            row["forced"],
+            row["with_phantoms"],
+            row["unique"],
+            row["determined"],
+            row["undetermined"],
+            row["unknown"],
+            f"{row['cpu_s']:.1f}",
+        ]
+        for row in record["statuses"]
+    ]
+    names = ["cameras", "tiling", "delta Å", "structures", "views", "cells", "forced", "phantoms"]
+    names += ["unique", "determined", "undetermined", "unknown", "CPU s of the sweep"]
+    designs = ", ".join(f"{name} {cost['cpu_s']:.0f}" for name, cost in record["cost"].items())
+    head = (
+        f"{record['set']}, {record['held_out']} structures that no design saw, atoms of each "
+        f"species known. CPU s of the designs: {designs}."
+    )
+    return head + "\n\n" + table(rows, names)
+
+
 def model(record: dict) -> str:
     """Predicted seconds by term, constants, and idle shares of the simulated queue."""
     texts = []
@@ -526,6 +556,7 @@ def describe(record: dict) -> str:
         "noise": noise,
         "endpoint": endpoint,
         "unique": unique,
+        "unique_cameras": unique_cameras,
     }[record["arguments"]["measurement"]](record)
     return f"## {record['name']}\n\n{machine}\n\n{body}\n"
 

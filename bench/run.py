@@ -1,7 +1,8 @@
 """Take the measurements: ``python bench/run.py NAME``.
 
 NAME is ``kernel``, ``twin``, ``end_to_end``, ``ranks``, ``scaling``, ``frontier``, ``noise``,
-``unique`` or ``endpoint``; ``scaling --structures N --ranks P`` predicts instead of growing a cell.
+``unique``, ``unique_cameras`` or ``endpoint``; ``scaling --structures N --ranks P`` predicts
+instead of growing a cell.
 Each writes one raw record, with the machine and all versions, into ``bench/records/``;
 ``python bench/report.py`` makes tables of them. Speed is read as a ratio within one run.
 """
@@ -153,6 +154,30 @@ def parser() -> argparse.ArgumentParser:
     unique.add_argument("--delta", type=float, help="up to which a point is on another, Å")
     unique.add_argument("--subsets", default="all", help="view subsets; default: %(default)s")
     unique.add_argument("--policies", default="all", help="policies; default: %(default)s")
+    cameras = commands.add_parser(
+        "unique_cameras", help="the same under built-in and designed cameras, and with 2x2x2 cells"
+    )
+    cameras.add_argument("--prototypes", action="store_true", help="the prototypes")
+    cameras.add_argument("--every", type=int, default=1, help="take each N-th structure")
+    cameras.add_argument("--packed", type=Path, help="these structures, packed; default: all")
+    cameras.add_argument(
+        "--deltas", type=float, nargs="+", default=[1e-6, 0.01], help="Å; default: 1e-6 0.01"
+    )
+    cameras.add_argument(
+        "--starts", type=int, default=32, help="of the designs; default: %(default)s"
+    )
+    cameras.add_argument(
+        "--sample",
+        type=int,
+        default=40,
+        help="structures that a design looks at; default: %(default)s",
+    )
+    cameras.add_argument(
+        "--tiled-atoms",
+        type=int,
+        default=16,
+        help="atoms of structures that are tiled, at most; default: %(default)s",
+    )
     endpoint = commands.add_parser(
         "endpoint",
         help="replies a second of the client that asks models, against an endpoint of a "
@@ -207,7 +232,18 @@ def main(argv=None) -> int:
     limit_threads()
     prepare_numba_cache()
     folder, name, measurement = args.pop("records"), args.pop("name"), args.pop("measurement")
-    from bench import end_to_end, endpoint, frontier, kernel, noise, ranks, scaling, twin, unique
+    from bench import (
+        end_to_end,
+        endpoint,
+        frontier,
+        kernel,
+        noise,
+        ranks,
+        scaling,
+        twin,
+        unique,
+        unique_cameras,
+    )
 
     module = {
         "kernel": kernel,
@@ -219,6 +255,7 @@ def main(argv=None) -> int:
         "noise": noise,
         "endpoint": endpoint,
         "unique": unique,
+        "unique_cameras": unique_cameras,
     }[measurement]
     if measurement == "scaling":
         measurement, module, args = _which_scaling(args)

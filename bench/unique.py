@@ -48,12 +48,12 @@ def measure(
         which += [f"--tiling={tiling}"] if tiling else []
         more = [*which, f"--policy={policies}", *([f"--delta={delta}"] if delta else [])]
         made, census = folder / "unique.h5", folder / "census.h5"
-        cost = {"unique": run(_swept(packed, made, more))}
+        cost = {"unique": run(swept("unique", packed, made, more))}
         rules: dict[str, list[dict]] = {}
         for merge in ("dominance", "symmetric", "parsimonious"):
             asked = (*which, f"--merge={merge}")
             cost[merge] = run(command("census", str(packed), census, more=asked))
-            rules[merge] = _table(census, "views", folder)
+            rules[merge] = table(census, "views", folder)
         return {
             "set": name,
             "structures": n,
@@ -62,22 +62,23 @@ def measure(
             "delta": delta or 1e-6,
             "subsets": subsets,
             "cost": cost,
-            "statuses": _table(made, "unique", folder),
-            "readers": _table(made, "readers", folder),
-            "reasons": _table(made, "reasons", folder),
+            "statuses": table(made, "unique", folder),
+            "readers": table(made, "readers", folder),
+            "reasons": table(made, "reasons", folder),
             "rules": rules,
         }
     finally:
         shutil.rmtree(folder, ignore_errors=True)
 
 
-def _swept(packed: Path, output: Path, more: list[str]) -> list[str]:
-    line = command("sweep", "unique", output, more=tuple(more))
-    place = line.index("unique")
+def swept(kind: str, packed: Path, output: Path, more: list[str]) -> list[str]:
+    """Command line of a sweep of packed structures."""
+    line = command("sweep", kind, output, more=tuple(more))
+    place = line.index(kind)
     return [*line[: place + 1], str(packed), *line[place + 1 :]]
 
 
-def _table(path: Path, name: str, folder: Path) -> list[dict]:
+def table(path: Path, name: str, folder: Path) -> list[dict]:
     """Rows of a table, numbers as numbers."""
     tables = folder / "tables"
     line = [sys.executable, "-m", "rc_hpc.tables", str(path), "--table", name]
