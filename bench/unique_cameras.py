@@ -60,7 +60,7 @@ def measure(
         rows = []
         for (label, protocol), delta in itertools.product(cameras.items(), deltas):
             each = [("1,1,1", held_out)]
-            if protocol in ("frozen", "off-axis") and delta == min(deltas):
+            if small and protocol in ("frozen", "off-axis") and delta == min(deltas):
                 each += [("1,1,1", small), ("2,2,2", small)]
             for tiling, ids in each:
                 rows += _judged(packed, folder, label, protocol, delta, tiling, ids)
