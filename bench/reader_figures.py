@@ -17,15 +17,22 @@ from rc_hpc.stats.intervals import wilson
 #: Panels: the kind of condition, and what its axis says.
 VARIED = (
     ("size", "width of the pictures, px"),
-    ("JPEG quality", "quality of the JPEG (none: not compressed)"),
+    ("JPEG quality", "JPEG quality"),
     ("noise", "noise of each colour, grey levels"),
-    ("views, K0", "pictures, cameras and convention known"),
+    ("views, K0", "pictures, K0"),
 )
 #: Conditions without an order.
 NAMED = ("convention", "cameras", "renderer", "resampled")
+#: Conditions whose names are too long for an axis.
+SHORT = {
+    "cameras designed": "designed",
+    "resampled 1536 to 768": "resampled",
+    "renderer ASE": "ASE",
+}
 #: What each kind is where nothing is done to the pictures.
 UNTOUCHED = {"size": 768, "JPEG quality": "none", "noise": 0}
-PLAIN = "convention C1"
+GUIDE = style.GUIDE | {"linestyle": ":"}
+PLAIN, ALL_VIEWS = "convention C1", "views, K0 5"
 
 
 def draw(records: Path, folder: Path) -> list[Path]:
@@ -44,11 +51,13 @@ def draw(records: Path, folder: Path) -> list[Path]:
             _varied(ax, conditions, kind)
             ax.set_xlabel(label)
         _varied(flat[4], conditions, "views, K1")
-        flat[4].set_xlabel("pictures, lattice, scales and origins known")
+        flat[4].set_xlabel("pictures, K1")
         _named(flat[5], conditions)
         for row in axes:
             row[0].set_ylabel("share of structures")
-        style.below(figure, 3, flat[3])
+        if ALL_VIEWS in conditions:
+            flat[3].plot([], [], label="R1, all five cameras", **GUIDE)
+        style.below(figure, 2, flat[3])
         paths = [folder / f"reader.{end}" for end in ("png", "pdf")]
         folder.mkdir(parents=True, exist_ok=True)
         for path in paths:
@@ -73,13 +82,16 @@ def _varied(ax, conditions: dict[str, list[dict]], kind: str) -> None:
         order.reverse()
     _series(ax, [found[name] for name in order])
     ax.set_xticks(range(len(order)), order)
+    if kind in UNTOUCHED and ALL_VIEWS in conditions:
+        exact = np.mean([row["exact"] for row in conditions[ALL_VIEWS]])
+        ax.axhline(exact, **GUIDE)
 
 
 def _named(ax, conditions: dict[str, list[dict]]) -> None:
     found = {name: rows for name, rows in conditions.items() if name.startswith(NAMED)}
     _series(ax, list(found.values()), line=False)
-    names = [name.removeprefix("convention ").removeprefix("renderer ") for name in found]
-    ax.set_xticks(range(len(names)), names, rotation=60, ha="right", fontsize="small")
+    names = [SHORT.get(name, name.removeprefix("convention ")) for name in found]
+    ax.set_xticks(range(len(names)), names, rotation=60, ha="right")
 
 
 def _series(ax, groups: Sequence[Sequence[dict]], line: bool = True) -> None:

@@ -113,6 +113,8 @@ def conditions() -> list[Condition]:
         Condition("convention", name, convention=name, protocol=known.protocol)
         for name, known in conventions.CONVENTIONS.items()
     ]
+    # A single cell shows no displacement that tells its lattice.
+    made += [Condition("convention", f"{c} K1", convention=c, level="K1") for c in ("C2", "C5")]
     made.append(Condition("cameras", "designed", protocol=str(DESIGNED)))
     made += [Condition("size", px, px, px) for px in (256, 384, 512, 1024, 1536)]
     made.append(Condition("renderer", "ASE", renderer=AseRenderer))

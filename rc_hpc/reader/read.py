@@ -224,10 +224,10 @@ def _framed(joined: Marked, redrawing: Redrawing, scales: np.ndarray, tried: Try
     held = vectors(joined, knowledge.rotations, scales, tried.vector, tried.lost)
     lattices = triples(held)[:MOST_TRIPLES]
     if not lattices:
-        raise NotReadError(
-            "no_lattice",
-            f"{len(held)} vector(s) take every picture to itself; three that span space are needed",
-        )
+        told = f"{len(held)} vector(s) take every picture to itself, three are needed"
+        if 1 in knowledge.convention.tiling:
+            told += ": along a vector that is drawn once nothing has a copy; take K1 or more cells"
+        raise NotReadError("no_lattice", told)
     ink = inked(pictures, joined, scales)
     framed = [
         boxed(joined, ink, knowledge.convention, knowledge.rotations, scales, lattice)

@@ -68,7 +68,7 @@ def find_scales(
         A picture shows no disc from which its scale could be told.
     """
     tried = [
-        [_refined(view, convention, rough, size_px) for rough in _rough(view, convention)]
+        [_refined(view, convention, rough, size_px) for rough in _rough(view, convention, size_px)]
         for view in edges
     ]
     sure = [max(scales, key=_weight) for scales in tried if scales and _clear(scales)]
@@ -98,14 +98,16 @@ def _clear(scales: Sequence[Scale]) -> bool:
     return pixels[0] >= 100 and (len(pixels) == 1 or pixels[0] > 3 * pixels[1])
 
 
-def _rough(edges: Mapping[int, Edges], convention: Convention) -> list[float]:
-    """Scales that local circles vote for, the most votes first."""
+def _rough(edges: Mapping[int, Edges], convention: Convention, size_px: int) -> list[float]:
+    """Scales that local circles vote for, the most votes first; whole discs are in the picture."""
     logs = [np.empty(0)]
     for number, own in edges.items():
         good = (own.radius > LEAST_RADIUS) & (own.residual < LARGEST_RESIDUAL)
         radius = own.radius[good] + convention.line_px / 2
         logs.append(np.log(radius / convention.radii_A[number]))
     log = np.concatenate(logs)
+    largest = max((convention.radii_A[number] for number in edges), default=1.0)
+    log = log[log < np.log(size_px / 2 / largest)]
     if not len(log):
         return []
     low = np.floor(log.min() / STEP) - BESIDE

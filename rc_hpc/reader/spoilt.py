@@ -12,22 +12,27 @@ import numpy as np
 
 #: Largest difference within 3 x 3 pixels that are nearly of one colour, of 255.
 NEARLY = 6
-#: Share of such patches that are not exactly of one colour, from which on pictures are spoilt.
-#: Those that are white are no proof of either.
-SPOILT = 0.45
+#: Share of such patches that are not exactly of one colour, from which on pictures are spoilt: of
+#: large pictures, and more where the rims of discs are much of them, px. White proves neither.
+SPOILT, RIMS = 0.1, 115.0
 
 
 def spoilt(pictures: Sequence[np.ndarray]) -> str:
     """What is wrong with the colours of pictures; empty where they are as a renderer makes them."""
     shares = [inexact(pixels) for pixels in pictures]
     worst = int(np.argmax(shares))
-    if shares[worst] < SPOILT:
+    if shares[worst] < least_share(len(pictures[worst])):
         return ""
     return (
         f"picture {worst + 1} was changed after it was drawn ({100 * shares[worst]:.0f} % of its "
         "areas are nearly of one colour and not exactly): compressed, resampled or noisy; fills "
         "must be exact"
     )
+
+
+def least_share(size_px: int) -> float:
+    """Share of inexact patches from which on a picture of this size is spoilt."""
+    return SPOILT + RIMS / size_px
 
 
 def inexact(pixels: np.ndarray) -> float:

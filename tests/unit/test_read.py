@@ -6,9 +6,12 @@ import numpy as np
 import pytest
 import read_cases as cases
 
+from rc_hpc.images.fast import FastRenderer
+from rc_hpc.kinds.readings.oracle import read_pictures
+from rc_hpc.reader.convention import named
 from rc_hpc.reader.drawn import Redrawing
 from rc_hpc.reader.read import read
-from rc_hpc.reader.records import Limits, Marks
+from rc_hpc.reader.records import Knowledge, Limits, Marks
 
 LIMITS = Limits()
 
@@ -118,3 +121,21 @@ def test_a_frame_that_the_marks_leave_loose_is_not_certified():
     found = read(drawn.pictures, loose, drawn.knowledge("K1"), LIMITS)
     assert found.differing_pixels <= LIMITS.max_pixels
     assert not found.certified and "standard errors" in found.message
+
+
+@pytest.mark.parametrize("name", ["C2", "C5"])
+def test_a_cell_drawn_once_is_read_where_its_lattice_is_known(name):
+    lattice, numbers, fractional, group = cases.cells()["rutile"]
+    convention, size = named(name), 384
+    scene = convention.scene(lattice, numbers, fractional @ lattice)
+    views = [convention.view(scene, rotation, size) for rotation in cases.ROTATIONS]
+    pictures = [FastRenderer().draw(scene, view) for view in views]
+    _, found = read_pictures(pictures, Knowledge("K0", cases.ROTATIONS, size, convention), LIMITS)
+    assert found.status == "no_lattice" and "take K1 or more cells" in found.message
+    known = Knowledge(
+        "K1", cases.ROTATIONS, size, convention, lattice,
+        np.array([view.px_per_angstrom for view in views]),
+        np.array([view.origin for view in views]),
+    )  # fmt: skip
+    _, found = read_pictures(pictures, known, LIMITS)
+    assert found.certified and found.numbers[0] == group

@@ -12,11 +12,13 @@ from rc_hpc.geometry.protocol import load_protocol
 from rc_hpc.images.fast import FastRenderer
 from rc_hpc.images.view import project
 from rc_hpc.kernels import discs, edges
+from rc_hpc.kernels.discs import Outline
 from rc_hpc.reader import calibration
 from rc_hpc.reader.convention import EXAMPLE, load_convention, named
 from rc_hpc.reader.detector import detect
-from rc_hpc.reader.edges import edges_of, fills_of
+from rc_hpc.reader.edges import Edges, edges_of, fills_of
 from rc_hpc.reader.records import Knowledge, NotReadError
+from rc_hpc.reader.scales import _rough
 
 SIZE = 384
 #: A cell without symmetry that shows, hides and overlaps: lattice, numbers, fractional positions.
@@ -295,6 +297,17 @@ def test_pictures_without_colours_have_no_scale(example):
     with pytest.raises(NotReadError, match="picture 2 shows no disc") as error:
         detect([pictures[0], lined, *pictures[2:]], known(convention))
     assert error.value.status == "no_scale"
+
+
+def test_no_disc_is_larger_than_its_picture():
+    """Local circles through straight edges are huge; a disc so large would not fit in."""
+    radius = np.repeat((SIZE * 5.0, 20.0), (60, 40))
+    none = np.zeros((0, 2))
+    own = Edges(Outline(none, none[:, 0], none, np.zeros(1, int)), radius, radius, 0 * radius)
+    convention = named("C3")
+    (scale,) = _rough({26: own}, convention, SIZE)
+    wanted = (20 + convention.line_px / 2) / convention.radii_A[26]
+    assert scale == pytest.approx(wanted, rel=0.03)
 
 
 # Conventions.
