@@ -5,6 +5,8 @@ and holds the readings against the structures. It adds to its record until its t
 on there the next time; `table` prints what the records hold. `rungs` gives the reader ever less:
 true centres of the visible discs, of all discs, centres that were found. `power` moves one atom of
 the truth and counts what the certificate would see. `noise` and `views`: see `bench.reader_noise`.
+`released` repeats the released study's own reading beside its record; `equal` looks for other
+crystals with the same pictures.
 """
 
 from __future__ import annotations
@@ -15,10 +17,11 @@ import json
 import sys
 import time
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
-from bench import detector, reader_controls, reader_noise
+from bench import detector, reader_controls, reader_equal, reader_noise, reader_released
 from bench.common import RECORDS, environment
 from bench.reader_cells import cells, right, tried, whole
 from rc_hpc.geometry.protocol import load_protocol
@@ -127,8 +130,16 @@ def main() -> int:
     control.set_defaults(go=reader_controls.rungs)
     moves = commands.add_parser("power", help="which movements the certificate sees")
     moves.set_defaults(go=reader_controls.power)
-    for one_ in (reads, control, moves):
-        one_.add_argument("packed", type=Path, help="packed structures")
+    repeats = commands.add_parser("released", help="the released study's reading, repeated")
+    repeats.add_argument("--seeds", type=int, default=2, help="of the dropout curve")
+    repeats.set_defaults(go=reader_released.run)
+    equals = commands.add_parser("equal", help="other crystals with the same pictures")
+    equals.add_argument("--seconds", type=float, default=540.0, help="of a piece of work")
+    equals.add_argument("--moves", type=int, default=10, help="move an atom of every N-th; 0: none")
+    equals.set_defaults(go=reader_equal.run)
+    for one_ in (reads, control, moves, repeats, equals):
+        several: dict[str, Any] = {"nargs": "+"} if one_ is equals else {}
+        one_.add_argument("packed", type=Path, help="packed structures", **several)
         one_.add_argument("--size", type=int, default=768, help="px")
         one_.add_argument("--every", type=int, default=1, help="take every N-th structure")
         one_.add_argument("--ids", type=Path, help="only the ids in this file")

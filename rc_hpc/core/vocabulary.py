@@ -66,6 +66,10 @@ class Side(IntEnum):
 #: What a reader of pictures knows beside them; see `rc_hpc.reader.records.Knowledge`.
 LEVELS = ("K0", "K1", "K2")
 
+#: The released study's own reading, which is told the truth, and the same with the elements told
+#: too: no levels of knowledge, but named in their place; see `rc_hpc.reader.released`.
+RELEASED = ("released", "released-oracle-species")
+
 
 class System(IntEnum):
     """Crystal system as stored; 0 where there is no label."""

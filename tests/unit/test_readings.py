@@ -1,5 +1,6 @@
 """The commands that read pictures and score readings: files, knowledge, hostile pictures."""
 
+import json
 import shutil
 
 import h5py
@@ -11,7 +12,7 @@ from ase.io import write
 from PIL import Image
 
 from rc_hpc.core.errors import Status
-from rc_hpc.core.vocabulary import ReadStatus
+from rc_hpc.core.vocabulary import RELEASED, ReadStatus
 from rc_hpc.engine.validate import validate
 from rc_hpc.figures import main as figures
 from rc_hpc.kinds.readings.show import show as show_one
@@ -222,10 +223,32 @@ def test_more_may_be_known(rendered, level, tmp_path):
     assert rows(output)["readings/space_group"][0, 0] == 225
 
 
+@pytest.mark.parametrize("knowledge", RELEASED)
+def test_the_released_reading_is_named_and_never_certified(rendered, knowledge, tmp_path, capsys):
+    output, scores = tmp_path / "r.h5", tmp_path / "s.h5"
+    argv = [str(rendered), "--knowledge", knowledge, "-o", str(output), *QUICK]
+    assert main(argv) == 0
+    assert validate(output) == []
+    found = rows(output, (*READ, "readings/message"))
+    assert not found["readings/certified"].any()
+    assert (found["readings/status"] == ReadStatus.uncertified).all()
+    assert all("truth at hand" in one for one in found["readings/message"])
+    with h5py.File(output) as h5:
+        assert json.loads(h5.attrs["options"])["knowledge"] == knowledge
+    assert score([str(output), str(rendered), "-o", str(scores), *QUICK]) == 0
+    capsys.readouterr()
+    for path in (output, scores):
+        assert tables([str(path)]) == 0
+        told = capsys.readouterr().out
+        assert f"{knowledge}: as the released study read, told the truth" in told.replace("\n", " ")
+    assert figures([str(scores), "-o", str(tmp_path)]) == 0
+
+
 @pytest.mark.parametrize(
     ("argv", "told"),
     [
         (["nowhere"], "no folder nowhere"),
+        (["{folder}", "--knowledge", "released"], "tells no lattice"),
         (["nowhere.h5"], "no file nowhere.h5"),
         (["{renders}", "--cameras", "frozen"], "tells its own"),
         (["{renders}", "--ids", "{strange}"], "has no 'unknown'"),

@@ -15,6 +15,8 @@ EXAMPLES = """\
                                                     and convention alone
   python -m rc_hpc.read renders.h5 --knowledge K1 -o k1.h5
                                                     lattice, scales and origins are known too
+  python -m rc_hpc.read renders.h5 --knowledge released -o parity.h5
+                                                    the released study's own reading, repeated
   python -m rc_hpc.read photos/ --cameras mine.toml --convention drawn.toml
                                                     a folder of PNGs for each crystal, named by
                                                     camera
@@ -97,6 +99,7 @@ KIND = Kind(
         "kinds/readings/oracle",
         "kinds/readings/plan",
         "kinds/readings/source",
+        "kinds/readings/told",
         "kinds/renders/manifest",
         "kinds/renders/schema",
         "oracle/geometry",

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from rc_hpc.core import constants
 from rc_hpc.core.lazy import resolve
 from rc_hpc.core.options import Options, at_least, derived, opt, positive
-from rc_hpc.core.vocabulary import LEVELS
+from rc_hpc.core.vocabulary import LEVELS, RELEASED
 
 if TYPE_CHECKING:
     from rc_hpc.kinds.common.source import Source
@@ -74,6 +74,13 @@ class PicturesSource(Options):
         return found
 
 
+def known(knowledge: str) -> str:
+    """What captions say of what was known."""
+    if knowledge in RELEASED:
+        return f"{knowledge}: as the released study read, told the truth, never certified"
+    return f"known {knowledge}"
+
+
 @dataclass(frozen=True)
 class ReadingsOptions(Options):
     """How pictures are read.
@@ -81,7 +88,8 @@ class ReadingsOptions(Options):
     Attributes
     ----------
     knowledge
-        What is known beside them; see `rc_hpc.reader.records.Knowledge`.
+        What is known beside them, see `rc_hpc.reader.records.Knowledge`; or the released study's
+        reading, see `rc_hpc.reader.released`.
     max_tries, tau, max_pixels
         See `rc_hpc.reader.records.Limits`.
     protocol, convention, size
@@ -92,9 +100,10 @@ class ReadingsOptions(Options):
     knowledge: str = opt(
         "K0",
         "known beside the pictures: K0 cameras and convention; K1 lattice, scales and origins too; "
-        "K2 the elements of all atoms too",
-        choices=LEVELS,
-        caption="known {}",
+        "K2 the elements of all atoms too; released and released-oracle-species repeat the study's "
+        "own reading, which is told the truth (parity only, never certified)",
+        choices=(*LEVELS, *RELEASED),
+        caption=known,
     )
     max_tries: int = opt(4, "searches, each with wider tolerances", metavar="N", check=at_least(1))
     tau: float = opt(

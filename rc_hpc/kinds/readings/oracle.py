@@ -20,6 +20,7 @@ from rc_hpc.kinds.readings.source import Pictured
 from rc_hpc.reader.detector import detect
 from rc_hpc.reader.read import read
 from rc_hpc.reader.records import Knowledge, Limits, Marks, NotReadError, Reading
+from rc_hpc.reader.released import Told, read_released
 
 
 def oracle(options: ReadingsOptions, given: Given) -> Compute:
@@ -29,7 +30,11 @@ def oracle(options: ReadingsOptions, given: Given) -> Compute:
 
     def compute(asked: Pictured) -> tuple[dict[str, Any], dict[str, dict[str, Any]]]:
         given.recorder.about(asked.id)
-        marks, reading = read_pictures(opened(asked), known.of(asked.id), limits)
+        pictures, own = opened(asked), known.of(asked.id)
+        if isinstance(own, Told):
+            marks, reading = read_released(pictures, own, limits.symprecs)
+        else:
+            marks, reading = read_pictures(pictures, own, limits)
         if reading.status == "refused":
             raise StructureError(Status.read_error, f"{reading.message}: give its own pictures")
         return _fields(marks, reading, len(known.rotations)), {

@@ -8,11 +8,13 @@ from typing import Any
 
 import numpy as np
 
+from rc_hpc.core.vocabulary import RELEASED
 from rc_hpc.kinds.common.options import identity_of
 from rc_hpc.kinds.readings.options import ReadingsOptions
 from rc_hpc.kinds.readings.source import Pictures
 from rc_hpc.reader.convention import Convention
 from rc_hpc.reader.records import Knowledge
+from rc_hpc.reader.released import Told
 
 
 @dataclass(frozen=True)
@@ -22,9 +24,9 @@ class Known:
     Attributes
     ----------
     level, rotations, size_px, convention
-        See `Knowledge`.
+        See `Knowledge`; the level may be one of `RELEASED` too.
     more : dict
-        Further fields by id, from level K1 on.
+        Further fields by id: of `Knowledge` from level K1 on, or of `Told`.
     """
 
     level: str
@@ -33,8 +35,12 @@ class Known:
     convention: Convention
     more: dict[str, dict[str, Any]]
 
-    def of(self, id_: str) -> Knowledge:
+    def of(self, id_: str) -> Knowledge | Told:
         """What the reader of one crystal knows."""
+        if self.level in RELEASED:
+            told = self.level == RELEASED[1]
+            more = self.more[id_]
+            return Told(self.rotations, self.convention, **more, oracle_species=told)
         return Knowledge(
             self.level, self.rotations, self.size_px, self.convention, **self.more.get(id_, {})
         )

@@ -19,15 +19,15 @@ from rc_hpc.core.errors import Status, UsageError, fault_of
 from rc_hpc.core.files import read_regular
 from rc_hpc.core.ids import read_ids
 from rc_hpc.core.text import storable
+from rc_hpc.core.vocabulary import RELEASED
 from rc_hpc.geometry.protocol import Protocol, load_protocol
 from rc_hpc.images.files import HDF5, LARGEST_FILE
 from rc_hpc.images.pixels import rgb_of
 from rc_hpc.kinds.common.source import Listed
+from rc_hpc.kinds.readings.told import centres, geometry
 from rc_hpc.kinds.renders.manifest import read_manifest
 from rc_hpc.reader.convention import Convention, load_convention, named
-from rc_hpc.store import layout
 from rc_hpc.store.batch import Batch
-from rc_hpc.store.reader import open_ours
 
 
 @dataclass(frozen=True)
@@ -70,7 +70,7 @@ class Pictures(Listed):
     manifest: Path | None = None
 
     def more(self, level: str) -> dict[str, dict[str, Any]]:
-        """What is known of each crystal at a level, by id: fields of a `Knowledge`.
+        """What is known of each crystal at a level, by id: fields of a `Knowledge`, or of `Told`.
 
         Raises
         ------
@@ -84,7 +84,9 @@ class Pictures(Listed):
                 f"--knowledge {level}: a folder of pictures tells no lattice; take K0, or the "
                 "manifest of a rendering run"
             )
-        return _geometry(self.manifest, set(self.ids), level)
+        if level in RELEASED:
+            return centres(self.manifest, set(self.ids))
+        return geometry(self.manifest, set(self.ids), level)
 
 
 def open_pictures(
@@ -213,34 +215,3 @@ def _columns(items: Sequence[Pictured], where: str, lacking: Sequence[str]) -> B
         ),
         "structures/message": texts(lacking),
     }
-
-
-def _geometry(path: Path, ids: set[str], level: str) -> dict[str, dict[str, Any]]:
-    """Lattices, scales, origins and, at level K2, elements of a manifest, by id."""
-    with open_ours(path, "renders") as h5:
-        every = list(map(str, layout.read_rows(h5["structures/id"])))
-        lattices = h5["structures/lattice"][()]
-        views = len(h5["protocol/view"])
-        row, view = h5["pictures/structure"][()].astype(int), h5["pictures/view"][()].astype(int)
-        scales, origins = np.full((len(every), views), np.nan), np.full((len(every), views, 2), 0.0)
-        scales[row, view] = h5["pictures/px_per_angstrom"][()]
-        for axis, name in enumerate(("origin_u", "origin_v")):
-            origins[row, view, axis] = h5[f"pictures/{name}"][()]
-        species: dict[int, list[int]] = {}
-        if level == "K2":
-            first = (h5["discs/view"][()] == 0) & (h5["discs/site"][()] >= 0)
-            tiles = int(np.prod(h5["protocol/tiling"][()]))
-            for at, number in zip(
-                h5["discs/structure"][()][first], h5["discs/number"][()][first], strict=True
-            ):
-                species.setdefault(int(at), []).append(int(number))
-            species = {at: sorted(numbers)[::tiles] for at, numbers in species.items()}
-    found: dict[str, dict[str, Any]] = {}
-    for at, id_ in enumerate(every):
-        if id_ in ids and np.isfinite(scales[at]).all() and id_ not in found:
-            found[id_] = {
-                "lattice_A": lattices[at],
-                "pixels_per_A": scales[at],
-                "origins_px": origins[at],
-            } | ({"species": tuple(species[at])} if level == "K2" else {})
-    return found
