@@ -22,14 +22,14 @@ SIZES = (8, 16, 32, 64)
 ALL = "all"
 #: Crystals that a reading without any symmetry gets right too.
 LUCKY = "triclinic"
+BUT_LUCKY = "all but triclinic"
 
 
 def sets_of(counts: ScoreCounts) -> Iterator[tuple[str, np.ndarray]]:
     """Names of sets of crystals, and which of the rows each has."""
-    ok, rows = counts.ok, counts.rows
+    ok, rows, system = counts.ok, counts.rows, _systems(counts)
     yield ALL, ok
-    system = np.array([crystal_system(n) if n else "" for n in rows["space_group"].tolist()])
-    yield "all but triclinic", ok & (system != LUCKY)
+    yield BUT_LUCKY, ok & (system != LUCKY)
     for name in CRYSTAL_SYSTEMS:
         yield name, ok & (system == name)
     for low, high in zip((0, *SIZES), (*SIZES, None), strict=True):
@@ -38,15 +38,23 @@ def sets_of(counts: ScoreCounts) -> Iterator[tuple[str, np.ndarray]]:
         yield f"{low + 1} to {high} atoms" if high else f"more than {low} atoms", ok & inside
 
 
+def _systems(counts: ScoreCounts) -> np.ndarray:
+    """True crystal system of each row; empty where there is none."""
+    groups = counts.rows["space_group"].tolist()
+    return np.array([crystal_system(n) if n else "" for n in groups], object)
+
+
 def scores(counts: ScoreCounts) -> pd.DataFrame:
-    """R2 by set of crystals, at the first symprec, with what is certified."""
+    """R2 by set of crystals, at the first symprec, with what is certified and what luck."""
     records = []
+    lucky = (_systems(counts) == LUCKY) & ~counts.rows["sites_exact"]
     for name, own in sets_of(counts):
         n = int(own.sum())
         if not n:
             continue
         right = own & counts.rows["system_right"][:, 0]
         certified = own & counts.rows["certified"]
+        whole = right & counts.rows["sites_exact"]
         low, high = wilson(int(right.sum()), n)
         records.append(
             {
@@ -60,20 +68,21 @@ def scores(counts: ScoreCounts) -> pd.DataFrame:
                 "sites_exact": int((own & counts.rows["sites_exact"]).sum()),
                 "certified": int(certified.sum()),
                 "right_and_certified": int((right & certified).sum()),
-                "certified_wrong": int((certified & ~right).sum()),
+                "right_by_luck": int((right & lucky).sum()),
+                "certified_wrong": int((certified & ~whole).sum()),
             }
         )
     counted = (
         *("n", "right", "space_group_right", "sites_exact", "certified"),
-        *("right_and_certified", "certified_wrong"),
+        *("right_and_certified", "right_by_luck", "certified_wrong"),
     )
     columns = ("crystals", "n", "right", "R2", "R2_low95", "R2_high95", *counted[2:])
     return frame_of(records, columns, counted)
 
 
 def by_symprec(counts: ScoreCounts) -> pd.DataFrame:
-    """Right labels by tolerance, and of the label by pictures."""
-    rows, ok = counts.rows, counts.ok
+    """Right labels by tolerance, and of the label by pictures; without triclinic crystals too."""
+    rows = counts.rows
     labels: list[tuple[str, Any, Any]] = [
         (f"{symprec:g} Å", rows["system_right"][:, k], rows["space_group_right"][:, k])
         for k, symprec in enumerate(counts.symprecs)
@@ -85,18 +94,20 @@ def by_symprec(counts: ScoreCounts) -> pd.DataFrame:
             rows["space_group_right_by_pictures"],
         )
     )
-    n = int(ok.sum())
     records = [
         {
+            "crystals": crystals,
             "label": name,
-            "n": n,
-            "system_right": int((ok & system).sum()),
-            "R2": (ok & system).sum() / max(n, 1),
-            "space_group_right": int((ok & group).sum()),
+            "n": int(own.sum()),
+            "system_right": int((own & system).sum()),
+            "R2": (own & system).sum() / max(int(own.sum()), 1),
+            "space_group_right": int((own & group).sum()),
         }
+        for crystals, own in sets_of(counts)
+        if crystals in (ALL, BUT_LUCKY)
         for name, system, group in labels
     ]
-    columns = ("label", "n", "system_right", "R2", "space_group_right")
+    columns = ("crystals", "label", "n", "system_right", "R2", "space_group_right")
     return frame_of(records, columns, ("n", "system_right", "space_group_right"))
 
 
