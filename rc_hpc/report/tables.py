@@ -59,8 +59,9 @@ class Table:
 
 
 def told_once(tables: Iterable[Table]) -> list[str]:
-    """Conditions of all of these tables, each once."""
-    return list(dict.fromkeys(one for table in tables for one in table.conditions if one))
+    """Conditions of all of these tables, each once; what begins another is told by it."""
+    told = dict.fromkeys(one for table in tables for one in table.conditions if one)
+    return [one for one in told if not any(other.startswith(f"{one}, ") for other in told)]
 
 
 def together(tables: Sequence[Table]) -> tuple[list[Table], str]:

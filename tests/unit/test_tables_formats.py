@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 from rc_hpc.core.errors import RcError
-from rc_hpc.report.tables import Table, csv_of, render, write
+from rc_hpc.report.tables import DIGITS, Table, csv_of, render, told_once, write
 
 FRAME = pd.DataFrame(
     {
@@ -113,3 +113,12 @@ def test_what_is_no_formula_stays(text):
 def test_markdown_shows_texts_as_they_are():
     table = Table("t", "c", pd.DataFrame({"id": ["<b>[x](y)`z`</b>"], "n": [1]}))
     assert "&lt;b&gt;\\[x\\](y)\\`z\\`&lt;/b&gt;" in render(table, "markdown")
+
+
+def test_conditions_of_several_tables_are_told_once():
+    frame = pd.DataFrame({"n": [1]})
+    tables = [
+        Table("a", "a", frame, conditions=("delta 0.01 Å", DIGITS)),
+        Table("b", "b", frame, conditions=("delta 0.01 Å", "counts exact")),
+    ]
+    assert told_once(tables) == ["delta 0.01 Å", DIGITS]
