@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from bench.common import shared_folder, write_record
-from bench.reader_cells import cells, right
+from bench.reader_cells import cells, right, whole
 from rc_hpc.geometry.protocol import load_protocol
 from rc_hpc.images.fast import FastRenderer
 from rc_hpc.parallel.cache import prepare_numba_cache
@@ -124,13 +124,16 @@ def totals(rows: list[dict], name: str) -> dict[str, Any]:
     """Counts of one variant, as the record has them."""
     points = np.array([row[name][0] for row in rows])
     atoms = np.array([row["atoms"] for row in rows])
+    right_ = np.array([row[name][2] for row in rows])
     return {
-        "k": sum(row[name][2] for row in rows),
+        "k": int(right_.sum()),
         "n": len(rows),
         "zero_recovery": int(np.sum(points == 0)),
         "over_triangulation": int(np.sum(points > atoms)),
         "count_match": int(np.sum(points == atoms)),
         "median_recovered_over_true": float(np.median(points / atoms)),
+        "right_with_all_points": int(np.sum(right_ & (points == atoms))),
+        "right_with_one_point": int(np.sum(right_ & (points == 1))),
     }
 
 
@@ -269,5 +272,6 @@ def _ours(records: Path) -> dict[str, str]:
         "zero_recovery": str(int(np.sum(read == 0))),
         "over_triangulation": str(int(np.sum(read > sites))),
         "count_match": str(int(np.sum(read == sites))),
+        "right_with_all_points": str(sum(right(row) and whole(row) for row in rows)),
         "median_recovered_over_true": f"{np.median(read / sites):.4g}",
     }

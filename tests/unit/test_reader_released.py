@@ -5,6 +5,7 @@ import importlib
 import json
 import math
 from pathlib import Path
+from types import SimpleNamespace
 
 import naive
 import numpy as np
@@ -187,12 +188,53 @@ def test_copies_that_coincide_have_no_label():
     assert labelled(lattice, numbers[:0], fractional[:0], (0.01, 0.1)).tolist() == [0, 0]
 
 
+@pytest.fixture
+def bench(monkeypatch):
+    """The bench of the repeated experiment."""
+    monkeypatch.syspath_prepend(str(Path(__file__).parents[2]))
+    return importlib.import_module("bench.reader_released")
+
+
+def test_the_bench_tells_what_it_counts(bench, tmp_path):
+    rows, seen = [], []
+    for name in ("rutile", "rock salt"):
+        lattice, numbers, fractional, group = cases.cells()[name]
+        cell = SimpleNamespace(
+            id=name, lattice=lattice, numbers=numbers, space_group=group,
+            positions=np.asarray(fractional) @ lattice,
+        )  # fmt: skip
+        row, found = bench.experiment(cell, named("C1"), cases.ROTATIONS, 384)
+        rows.append(row)
+        seen.append(found)
+        rng = np.random.default_rng(0)
+        assert bench.dropout(cell, cases.ROTATIONS, 1.0, rng)
+        assert not bench.dropout(cell, cases.ROTATIONS, 0.0, rng)
+    # Copies in the pictures of 2x2x2 cells are neither folded nor counted as copies.
+    assert [row["on perfect detections"][0] for row in rows] == [48, 64]
+    perfect = bench.totals(rows, "on perfect detections")
+    assert perfect["over_triangulation"] == 2 and perfect["k"] == 0
+    assert perfect["median_recovered_over_true"] == 8.0
+    found = bench.detected(seen)
+    assert found["n_view_measurements"] == 10
+    right, recorded = found["centroid_px_half_pixel_right"], found["centroid_px"]
+    assert right["median"] < recorded["median"]
+    results = {"R2": {"released": bench.totals(rows, "released")}, "detector": found}
+    results["dropout"] = {"0.5": [0.25, 0.2]}
+    lines = bench.table(results, {}, tmp_path)
+    assert any(line.startswith("| released: k |") for line in lines)
+    assert "| recall 0.5 | | 0.25, 0.2 | |" in [line.replace("|  |", "| |") for line in lines]
+
+
+def test_a_detection_is_taken_once(bench):
+    found = np.array([(0.0, 0.0), (10.0, 0.0)])
+    centres = np.array([(1.0, 0.0), (2.0, 0.0), (30.0, 0.0)])
+    assert bench.matched(found, centres, np.array([2.0, 9.0, 5.0])) == [1.0, 8.0]
+
+
 @pytest.mark.slow
 @pytest.mark.data
-def test_the_record_is_repeated(shared, tmp_path, monkeypatch):
+def test_the_record_is_repeated(shared, tmp_path, bench):
     """Some four minutes on a quiet core."""
-    monkeypatch.syspath_prepend(str(Path(__file__).parents[2]))
-    bench = importlib.import_module("bench.reader_released")
     packed = tmp_path / "released.h5"
     data = shared / "data" / "e3"
     argv = [str(data / "structures.json"), "--ids", str(data / "eval.jsonl")]
@@ -210,6 +252,8 @@ def test_the_record_is_repeated(shared, tmp_path, monkeypatch):
     # 43 of 44: one structure has fewer points here, by some cut blob.
     assert abs(again["over_triangulation"] - recorded["over_triangulation"]) <= 1
     assert again["median_recovered_over_true"] == pytest.approx(0.4)
+    # No label stands on all atoms: most on one point, which leaves that of the given lattice.
+    assert (again["right_with_all_points"], again["right_with_one_point"]) == (0, 10)
     perfect = bench.totals(rows, "on perfect detections")
     recorded = record["R2_released_harness_on_perfect_detections_e3"]
     assert perfect["k"] == recorded["correct"] == perfect["count_match"]
