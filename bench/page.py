@@ -21,8 +21,8 @@ from playwright.sync_api import sync_playwright
 from rc_hpc.engine.results import kind_of
 from rc_hpc.report.page import Section, Structures, assemble
 
-#: Arrays that count from the start of the file, and the one that numbers points.
-_STARTS, _SHARED, _POINT = ("atomStart", "phantomStart"), ("rotations", "centres", "focal"), "point"
+#: Arrays that belong to all structures, and those whose columns are one place each.
+_SHARED, _PLACES = ("rotations", "centres", "focal"), ("positions", "points")
 
 
 def repeated(one: Structures, n: int) -> Structures:
@@ -38,15 +38,8 @@ def repeated(one: Structures, n: int) -> Structures:
     for name, values in one.arrays.items():
         if name in _SHARED:
             arrays[name] = values
-        elif name in _STARTS:
-            last = int(values[-1])
-            rest = [values[1:].astype(np.int64) + k * last for k in range(times)]
-            arrays[name] = np.concatenate([[0], *rest]).astype(np.uint32)
-        elif name == _POINT:
-            step = int(values.max(initial=0)) + 1
-            arrays[name] = np.concatenate([values + k * step for k in range(times)]).astype(
-                np.int32
-            )
+        elif name in _PLACES:
+            arrays[name] = np.tile(values, times)
         else:
             arrays[name] = np.concatenate([values] * times)
     return Structures(plain, arrays)

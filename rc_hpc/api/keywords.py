@@ -20,6 +20,8 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 #: What a function takes in place of the option `protocol`.
 CAMERAS = "cameras"
+#: Options that only files have: in memory all structures are crystals.
+_OF_MOLECULES = ("molecules", "group_tolerance", "orientation")
 
 
 def options_of(
@@ -86,7 +88,7 @@ def takes(options: type[Options], without: tuple[str, ...] = ()) -> Callable[[F]
 
 
 def _known(options: type[Options], without: tuple[str, ...]) -> dict[str, Opt]:
-    hidden = ("protocol", *without)
+    hidden = ("protocol", *_OF_MOLECULES, *without)
     return {one.name: one for one in declared(options) if one.name not in hidden}
 
 

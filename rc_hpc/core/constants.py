@@ -8,6 +8,11 @@ ANGLE_TOLERANCE = 5.0
 #: symprec of the conventional standard cell, Å: it defines the cell that is drawn.
 CELL_SYMPREC = 0.01
 
+#: Distance within which an operation of a point group must bring the atoms of a molecule to others
+#: of their element, Å. At pymatgen's own 0.3 Å small molecules such as CH3S get operations that
+#: they have not.
+GROUP_TOLERANCE = 0.05
+
 #: Tolerance sweep: symprec in units of tau, and angle tolerance in degrees (None: the label's own,
 #: -1: spglib's rule, by which angles count as lengths do). The first is the label's setting.
 SWEEP = ((1, None), (0.1, None), (5, None), (10, None), (1, 1.0), (1, 10.0), (1, -1.0))

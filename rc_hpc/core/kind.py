@@ -88,6 +88,8 @@ class Kind:
         `rc_hpc.kinds.common.exported.Exported`.
     page
         ``page(path, packed)``: its structures on a report page, or None.
+    lattice
+        Of kinds that know no molecules: why they need a lattice.
     code
         Modules and packages that decide its results, as paths below ``rc_hpc``.
     """
@@ -121,6 +123,7 @@ class Kind:
     export: str = ""
     page: str = ""
     show: str = ""
+    lattice: str = ""
     code: tuple[str, ...] = ()
 
     def load(self, what: str) -> Any:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import MISSING, Field, dataclass, field, fields, replace
 from typing import Any, Self
 
@@ -253,13 +253,20 @@ class Options:
         return "; ".join(filter(None, self._phrases()))
 
     def _phrases(self) -> Iterator[str]:
+        untold = self._untold()
         for one in fields(self):
             value, known = getattr(self, one.name), _declared(one)
+            if one.name in untold:
+                continue
             if isinstance(value, Options):
                 yield from value._phrases()
             elif known and known.caption:
                 told = known.caption
                 yield told.format(value) if isinstance(told, str) else told(value)
+
+    def _untold(self) -> Collection[str]:
+        """Fields that captions do not tell."""
+        return ()
 
     def to_json(self) -> str:
         """Canonical JSON text."""

@@ -19,6 +19,7 @@ from rc_hpc.core.kind import Kind
 from rc_hpc.core.options import Options
 from rc_hpc.engine.ending import next_commands, refused_rows
 from rc_hpc.engine.listing import Listing
+from rc_hpc.engine.molecular import check_knows, settled
 from rc_hpc.engine.options import RunOptions, check_names, sources
 from rc_hpc.engine.packing import run_packing
 from rc_hpc.engine.results import summary
@@ -56,7 +57,9 @@ def run(kind: Kind, asked: Asked) -> int:
     talk = asked.make(Talk)
     setup_logging(talk, launcher_rank())
     prepare_numba_cache()  # before anything imports a kernel, which looks for its cache then
+    asked = settled(asked)
     options = asked.make(kind.load("options"))
+    check_knows(kind, options)
     how, source = _asked_of_run(asked, sources(kind), talk)
     check_names(how, source)
     rank = launcher_rank()
@@ -100,7 +103,8 @@ class _Command:
         """Pack the source."""
         if packed := self.source.packed_file:
             return self._pack_again(packed)
-        listing = Listing.of(self.source, self.how.output)
+        molecules = self.options.molecules
+        listing = Listing.of(self.source, self.how.output, molecules=molecules)
         if self.how.dry_run:
             return self._dry_run(lambda: {"structures": listing.count()})
         work = Work.of(self.kind, self.options, self.how)
@@ -147,7 +151,8 @@ class _Command:
             packed = self.source.packed or output.with_name(f"{output.stem}.packed.h5")
             if whole := self.source.packed_file:
                 return self._compute_chosen(whole, packed, work, facts)
-            listing = Listing.of(self.source, output, packed)
+            molecules = self.options.pack.molecules
+            listing = Listing.of(self.source, output, packed, molecules=molecules)
             if self.how.dry_run:
                 return self._dry_run(lambda: {"structures": listing.count(), **facts}, packing=True)
             # The command's own output is looked at first: packing for an hour to learn that it

@@ -16,8 +16,10 @@ from rc_hpc.engine.results import kind_of
 from rc_hpc.engine.selection import Selection, asked_ids
 from rc_hpc.kinds.common.atoms import packed_of, spare_inputs, spare_results
 from rc_hpc.kinds.common.exported import Exported
+from rc_hpc.kinds.common.lists import options_in
 from rc_hpc.kinds.registry import KINDS
 from rc_hpc.store.reader import read_table
+from rc_hpc.store.schema import of_molecules
 
 if TYPE_CHECKING:
     from ase import Atoms
@@ -37,6 +39,11 @@ def export(options: ExportOptions, quiet: bool) -> int:
     if not kind.export:
         able = ", ".join(one.name for one in KINDS.values() if one.export)
         raise UsageError(f"{options.file} is a {kind.name} file; only {able} files hold structures")
+    if options.format != "extxyz" and of_molecules(options_in(options.file)):
+        raise UsageError(
+            f"--format {options.format} is of crystals, and {options.file} holds molecules: take "
+            "extxyz"
+        )
     output = options.output or Path(_DEFAULT[options.format].format(options.what))
     (name_a_folder if options.format == "poscar" else name_a_file)(output)
     if output.exists() and not options.overwrite:
@@ -78,7 +85,9 @@ def atoms_of(one: Exported) -> Atoms:
     """The same as ASE takes it, with all facts."""
     from ase import Atoms
 
-    atoms = Atoms(one.numbers, one.positions, cell=one.lattice, pbc=True, info=dict(one.facts))
+    periodic = one.lattice is not None
+    facts = dict(one.facts)
+    atoms = Atoms(one.numbers, one.positions, cell=one.lattice, pbc=periodic, info=facts)
     for name, values in one.columns.items():
         atoms.set_array(name, values)
     return atoms

@@ -22,6 +22,7 @@ from rc_hpc.core.text import storable
 from rc_hpc.engine.options import SourceOptions
 from rc_hpc.engine.selection import Selection
 from rc_hpc.parallel.launch import Comm, SerialComm, each, on_root
+from rc_hpc.structures.molecules import G2, as_molecule
 from rc_hpc.structures.poscar import read_poscar
 from rc_hpc.structures.record import Item
 from rc_hpc.structures.shelves import slices, told_strays
@@ -41,6 +42,8 @@ class Listing:
         Files of this run, which are no part of a source although they may lie in its folder.
     species
         Elements of POSCAR files that name none.
+    molecules
+        Whether XYZ files are read as molecules.
     """
 
     def __init__(
@@ -51,7 +54,13 @@ class Listing:
         seed: int = 0,
         outputs: Iterable[Path] = (),
         species: tuple[str, ...] = (),
+        molecules: bool = False,
     ):
+        if not molecules and G2 in tuple(sources):
+            raise UsageError(
+                "g2 are molecules, which have no lattice: this command is about crystals"
+            )
+        self.molecules = molecules
         self.sources, self.chosen = tuple(sources), chosen
         self.format, self.seed, self.species = format, seed, species
         self._outputs = tuple(
@@ -62,7 +71,7 @@ class Listing:
         self._places: np.ndarray | None = None
 
     @classmethod
-    def of(cls, options: SourceOptions, *outputs: Path) -> Self:
+    def of(cls, options: SourceOptions, *outputs: Path, molecules: bool = False) -> Self:
         """The source that options name, without the run's own outputs.
 
         Raises
@@ -78,10 +87,13 @@ class Listing:
             options.seed,
             outputs,
             options.species,
+            molecules,
         )
 
     def _named(self, item: Item) -> Item:
-        """The item, its elements named where its file may not name them."""
+        """The item as it is read here: its elements named where its file may not name them."""
+        if self.molecules:
+            return as_molecule(item)
         if not self.species or item.read is not read_poscar:
             return item
         return replace(item, read=functools.partial(read_poscar, species=self.species))

@@ -16,12 +16,12 @@ import numpy as np
 
 from rc_hpc.core.kind import Kind
 from rc_hpc.core.text import storable
-from rc_hpc.engine.packing import pack_item, packed_children
+from rc_hpc.engine.packing import pack_item, packed_children, packed_schema
 from rc_hpc.engine.rows import compute_row, joined, same_pack
 from rc_hpc.kinds.common.given import Given
 from rc_hpc.kinds.packed.options import PackOptions
 from rc_hpc.kinds.packed.reader import PackedReader, packed_cell
-from rc_hpc.kinds.packed.schema import PACKED, STRUCTURES
+from rc_hpc.kinds.packed.schema import PACKED
 from rc_hpc.kinds.packed.work import dims
 from rc_hpc.store.batch import Batch, Rows, empty_batch
 from rc_hpc.store.duplicates import Twin, resolve_duplicates
@@ -31,10 +31,10 @@ from rc_hpc.structures.record import Item
 def pack(items: Iterable[Item], options: PackOptions) -> Rows:
     """Read and pack items, in their order; whatever is wrong with one is in its row."""
     listed = [replace(item, id=storable(item.id)) for item in items]
-    batch = empty_batch(PACKED, len(listed), dims(options))
+    batch = empty_batch(packed_schema(options), len(listed), dims(options))
     atoms = [pack_item(batch, row, item, options) for row, item in enumerate(listed)]
     _settle_duplicates(batch)
-    return Rows(batch, packed_children(atoms))
+    return Rows(batch, packed_children(atoms, options))
 
 
 def read_packed(path: Path, options: PackOptions, places: Sequence[int] | None = None) -> Rows:
@@ -65,12 +65,13 @@ def chosen_rows(rows: Rows, places: np.ndarray) -> Rows:
 
 def compute(kind: Kind, options: Any, packed: Rows) -> Rows:
     """Compute packed structures as a kind does whose work needs no plan."""
-    schema, lengths = kind.load("schema"), kind.load("dims")(options)
+    record = options.to_dict()
+    schema, lengths = kind.load("schema").of(record), kind.load("dims")(options)
     work = kind.load("oracle")(options, Given())
     batch = empty_batch(schema, len(packed), lengths)
-    for column in STRUCTURES:
+    for column in PACKED.of(record).main:
         batch[column.path][:] = packed.batch[column.path]
-    drop = options.quarantine == "drop"
+    drop = options.quarantine == "drop" and not options.pack.molecules
     tables = []
     for row in range(len(packed)):
         cell = functools.partial(packed_cell, batch, row, packed.child("atoms", row))

@@ -76,7 +76,7 @@ class SourceOptions(Options):
         ("prototypes",),
         "CIF, POSCAR, extxyz or JSON file (gz too), folder, glob, ASE database, packed HDF5, "
         "'mp:IDS' or 'mp:QUERY' (Materials Project), 'aflow' (the encyclopedia), 'prototypes', "
-        "'catalogue' (48 of them) or 'synthetic:N'",
+        "'catalogue' (48 of them), 'g2' (148 molecules) or 'synthetic:N'",
         metavar="SOURCE",
         positional=True,
         many=True,

@@ -21,6 +21,7 @@ from rc_hpc.engine.listing import Listing
 from rc_hpc.engine.merging import merge_output
 from rc_hpc.engine.rows import DRAW_MS, DRAWS
 from rc_hpc.engine.run import Opened, Work, count_failures, fail_row, log, open_run
+from rc_hpc.kinds.packed.molecules import pack_molecule
 from rc_hpc.kinds.packed.options import PackOptions
 from rc_hpc.kinds.packed.oracle import pack_structure
 from rc_hpc.kinds.packed.schema import PACKED
@@ -35,7 +36,9 @@ from rc_hpc.parallel.signals import StopSignal
 from rc_hpc.parallel.state import RunState
 from rc_hpc.store.batch import Batch, Children, empty_batch, empty_children
 from rc_hpc.store.reader import read_table
-from rc_hpc.structures.record import Item
+from rc_hpc.store.schema import Schema
+from rc_hpc.structures.checks import refuse
+from rc_hpc.structures.record import Item, Molecule
 from rc_hpc.symmetry.recorder import NULL_RECORDER, Recorder
 
 #: Stored numbers and fractional coordinates, conventional numbers and positions.
@@ -190,13 +193,14 @@ class _Worker:
     ):
         self.listing, self.options, self.opened, self.hand = listing, options, opened, hand
         self.queue = queue
+        self.schema = packed_schema(options)
         self.rows, self.bounds = plan
         assert opened.store is not None, "what is finished is not opened for work"
         self.store = opened.store
 
     def __call__(self, number: int) -> tuple[int, int] | None:
         rows = self.rows[self.bounds[number] : self.bounds[number + 1]]
-        batch = empty_batch(PACKED, len(rows), dims(self.options))
+        batch = empty_batch(self.schema, len(rows), dims(self.options))
         atoms: list[Atoms] = []
         try:
             for item in self._items(rows):
@@ -217,7 +221,8 @@ class _Worker:
     def _write(self, batch: Batch, rows: np.ndarray, atoms: list[Atoms]) -> None:
         """Write the first rows of a batch, as many as are done."""
         if atoms:
-            self.store.write(batch, packed_children(atoms), rows[: len(atoms)])
+            children = packed_children(atoms, self.options)
+            self.store.write(batch, children, rows[: len(atoms)])
 
     def _pack(self, batch: Batch, row: int, item: Item) -> Atoms:
         fields: dict[str, Any]
@@ -256,11 +261,28 @@ def _made_of(
         blob = _bytes_of(item)
         fields["sha256"] = _digest(blob)
         structure = item.read(item, blob)
-        atoms = (structure.numbers, structure.frac, *atoms[2:])
-        atoms = (*atoms[:2], *pack_structure(structure, options, fields, recorder))
+        if isinstance(structure, Molecule):
+            atoms = (*atoms[:2], *_packed_molecule(structure, options, fields, recorder))
+        else:
+            if options.molecules:
+                raise refuse(item, Status.read_error, "it has a lattice: leave out --molecules")
+            atoms = (structure.numbers, structure.frac, *atoms[2:])
+            atoms = (*atoms[:2], *pack_structure(structure, options, fields, recorder))
     except Exception as error:  # noqa: BLE001 - whatever a reader throws, the row is kept
         fields |= _failed(error, item.id)
     return fields, atoms
+
+
+def _packed_molecule(
+    molecule: Molecule, options: PackOptions, fields: dict[str, Any], recorder: Recorder
+) -> Atoms:
+    if not options.molecules:
+        raise StructureError(
+            Status.read_error,
+            f"{molecule.source}, {molecule.id}: it is a molecule, and these are crystals: give "
+            "molecules to a run of their own, with --molecules",
+        )
+    return pack_molecule(molecule, options, fields, recorder)
 
 
 def _failed(error: Exception, what: str) -> dict[str, Any]:
@@ -302,10 +324,17 @@ def _bytes_of(item: Item) -> bytes:
         ) from error
 
 
-def packed_children(atoms: list[tuple[np.ndarray, ...]]) -> Children:
+def packed_schema(options: PackOptions) -> Schema:
+    """Columns of what is packed: of crystals or of molecules."""
+    return PACKED.of(options.to_dict())
+
+
+def packed_children(atoms: list[tuple[np.ndarray, ...]], options: PackOptions) -> Children:
     """The child tables of a batch from what `pack_item` returned of each row."""
-    children = empty_children(PACKED, dims(PackOptions()))
+    children = empty_children(packed_schema(options), dims(options))
     for table, column, which in (("stored_atoms", "frac", 0), ("atoms", "position", 2)):
+        if table not in children:
+            continue
         sizes = [len(entry[which]) for entry in atoms]
         children[table] = {
             "structure": np.repeat(np.arange(len(atoms)), sizes),

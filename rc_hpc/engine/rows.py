@@ -22,7 +22,6 @@ from rc_hpc.kinds.common.given import Compute, Given
 from rc_hpc.kinds.common.source import Source
 from rc_hpc.kinds.packed.options import PackOptions
 from rc_hpc.kinds.packed.reader import PackedReader, packed_cell
-from rc_hpc.kinds.packed.schema import STRUCTURES
 from rc_hpc.oracle.cell import PackedCell
 from rc_hpc.parallel.launch import Comm, on_root
 from rc_hpc.parallel.progress import Progress
@@ -108,7 +107,7 @@ class PackedRows:
             own = slice(first[i], first[i + 1])
             return packed_cell(batch, i, {name: values[own] for name, values in atoms.items()})
 
-        return {column.path: batch[column.path] for column in STRUCTURES}, cell
+        return {column.path: batch[column.path] for column in self.reader.schema.main}, cell
 
 
 def run_rows(
@@ -199,6 +198,10 @@ def same_pack(reader: PackedReader, options: PackOptions, but: Collection[str] =
     UsageError
     """
     packed = json.loads(reader.attrs["options"])
+    if packed.get("molecules", False) and not options.molecules:
+        raise UsageError(
+            f"{reader.path} holds molecules, which have no lattice: this command is about crystals"
+        )
     for name, wanted in options.to_dict().items():
         # An option that the file's version did not have: its cells are taken as they are.
         if name not in but and packed.get(name, wanted) != wanted:
@@ -227,6 +230,7 @@ class _Worker:
         assert opened.store is not None, "what is finished is not opened for work"
         self.store = opened.store
         self.drop = getattr(work.options, "quarantine", "keep") == "drop"
+        self.drop &= "structures/quarantine" in {column.path for column in self.schema.main}
 
     def __call__(self, number: int) -> tuple[int, int] | None:
         first, last = self.plan.bounds[number : number + 2]

@@ -57,7 +57,8 @@ class Work:
     @property
     def schema(self) -> Schema:
         """Columns of the output."""
-        return self.kind.load("schema")
+        schema: Schema = self.kind.load("schema")
+        return schema.of(self.options.to_dict())
 
     @property
     def dims(self) -> dict[str, int]:

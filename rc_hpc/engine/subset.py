@@ -12,6 +12,7 @@ from rc_hpc.core.errors import RcError, UsageError
 from rc_hpc.core.files import parts_folder
 from rc_hpc.engine.memory import chosen_rows
 from rc_hpc.engine.options import RunOptions
+from rc_hpc.engine.packing import packed_schema
 from rc_hpc.engine.selection import Selection
 from rc_hpc.kinds.packed.options import PackOptions
 from rc_hpc.kinds.packed.reader import PackedReader
@@ -85,7 +86,7 @@ def _copy(
     claim = Claim(folder)
     try:
         discard(folder)
-        store = PartStore(folder, PACKED, dims(options), identity)
+        store = PartStore(folder, packed_schema(options), dims(options), identity)
         written = 0
         for start in range(0, len(reader), ROWS):
             stop = min(start + ROWS, len(reader))

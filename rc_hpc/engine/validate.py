@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import json
 from collections.abc import Collection, Iterator
 from contextlib import suppress
 from pathlib import Path
@@ -103,7 +104,8 @@ def _file_problems(h5: h5py.File) -> Iterator[str]:
             if not h5[name].attrs.get(attribute):
                 yield f"{name}: has no {attribute}"
     if kind := KINDS.get(h5.attrs["kind"]):
-        yield from _schema_problems(h5, kind.load("schema"), found)
+        options = json.loads(str(h5.attrs.get("options", "{}")))
+        yield from _schema_problems(h5, kind.load("schema").of(options), found)
     for name in found:
         if (members := h5py.check_enum_dtype(h5[name].dtype)) is not None:
             yield from _enum_problems(h5[name], name, members)

@@ -17,7 +17,7 @@ class PackedCell:
     ----------
     id
     lattice : (3, 3) float64
-        Conventional cell, Å.
+        Conventional cell, Å; NaN of a molecule, which has none.
     positions : (n, 3) float64
         Å.
     numbers : (n,) uint8
@@ -26,6 +26,8 @@ class PackedCell:
         Labels of the stored and of the conventional cell.
     separation
         Smallest same-species distance within the drawn cell, Å.
+    point_group
+        Label of a molecule: a code of `rc_hpc.oracle.labels.PointGroupLabel`, 0 of a crystal.
     """
 
     id: str
@@ -35,6 +37,7 @@ class PackedCell:
     space_group: int
     space_group_conventional: int
     separation: float
+    point_group: int = 0
 
 
 def drawn(cell: PackedCell, tiling):

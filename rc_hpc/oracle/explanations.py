@@ -94,7 +94,7 @@ class Puzzle:
     Attributes
     ----------
     lattice : (3, 3) float64
-        Å.
+        Å; NaN of a molecule, which has none.
     numbers : (C,) int64
         Atomic numbers, ascending.
     positions : (C, 3) float64
@@ -126,6 +126,11 @@ class Puzzle:
     def size(self) -> int:
         """Number of places."""
         return len(self.numbers)
+
+    @property
+    def periodic(self) -> bool:
+        """Whether there is a lattice."""
+        return bool(np.isfinite(self.lattice).all())
 
     @cached_property
     def species(self) -> np.ndarray:
@@ -203,7 +208,9 @@ class Puzzle:
 
     @cached_property
     def outside(self) -> np.ndarray:
-        """Places outside the closed cell that is drawn, (C,) bool."""
+        """Places outside the closed cell that is drawn, (C,) bool; none of a molecule."""
+        if not self.periodic:
+            return np.zeros(self.size, bool)
         return np.asarray(((self.frac < -BOX_SLACK) | (self.frac > 1 + BOX_SLACK)).any(axis=1))
 
     @cached_property
@@ -213,7 +220,13 @@ class Puzzle:
 
         radii = covalent_radii[self.numbers]
         reach = max(FLOOR, 2 * SEPARATION * radii.max(initial=0.0))
-        first, second, away = near_pairs(self.lattice, self.frac, float(reach))
+        if self.periodic:
+            first, second, away = near_pairs(self.lattice, self.frac, float(reach))
+        else:
+            first, second = np.triu_indices(self.size, 1)
+            away = np.linalg.norm(self.positions[first] - self.positions[second], axis=1)
+            near = away < reach
+            first, second, away = first[near], second[near], away[near]
         return np.stack([first, second], axis=1), away, radii[first] + radii[second]
 
     @cached_property

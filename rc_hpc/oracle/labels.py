@@ -8,18 +8,18 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cache, lru_cache
-from typing import ClassVar, Protocol
+from typing import Any, ClassVar, Protocol
 
 import numpy as np
 
-from rc_hpc.core.constants import ANGLE_TOLERANCE, SAME_RECONSTRUCTION, TAU
+from rc_hpc.core.constants import ANGLE_TOLERANCE, GROUP_TOLERANCE, SAME_RECONSTRUCTION, TAU
 from rc_hpc.core.vocabulary import LabelStatus
 from rc_hpc.kernels.records import PointSet
 from rc_hpc.kernels.search import sort_in_space, worst_partner
 from rc_hpc.oracle.cell import PackedCell
 from rc_hpc.oracle.reading import Reconstructions
 from rc_hpc.symmetry.labels import code_table, label, label_cell
-from rc_hpc.symmetry.point_groups import SCHOENFLIES, TOLERANCE, point_group
+from rc_hpc.symmetry.point_groups import SCHOENFLIES, point_group
 from rc_hpc.symmetry.recorder import NULL_RECORDER, Recorder
 
 #: Codes of a point set and how they came about, (T,) int64 each, by T labellers.
@@ -153,7 +153,7 @@ class PointGroupLabel:
         See `rc_hpc.symmetry.point_groups.point_group`, Å.
     """
 
-    tolerance: float = TOLERANCE
+    tolerance: float = GROUP_TOLERANCE
 
     granularities: ClassVar[tuple[str, ...]] = ("point_group",)
 
@@ -175,12 +175,29 @@ class PointGroupLabel:
         return np.asarray(labels)[..., None]
 
     def truth(self, cell: PackedCell, which: str) -> int:
-        """The label of the molecule's own atoms, whichever is asked for."""
-        return self.label(cell.lattice, cell.numbers, cell.positions)[0]
+        """The packed label, else that of the molecule's own atoms, whichever is asked for."""
+        return cell.point_group or self.label(cell.lattice, cell.numbers, cell.positions)[0]
 
     def known(self, cell: PackedCell) -> int:
         """Nothing is stored."""
         return 0
+
+
+def labeller_of(pack: Any, symprec: float, recorder: Recorder, packed: bool) -> Labeller:
+    """What labels the structures of a packed file.
+
+    Parameters
+    ----------
+    pack
+        Its options.
+    symprec
+        Å; of molecules the tolerance of point groups.
+    packed
+        Whether the packed labels were made at these tolerances.
+    """
+    if pack.molecules:
+        return PointGroupLabel(symprec)
+    return SpaceGroupLabel(symprec, pack.angle_tolerance, recorder, packed)
 
 
 def agreement(labeller: Labeller, labels, truth: int) -> dict[str, np.ndarray]:

@@ -55,7 +55,7 @@ class Cell:
     def __init__(
         self,
         puzzle: Puzzle,
-        metric: Metric,
+        metric: Metric | None,
         label: Callable[[np.ndarray], System],
         own: System,
         budget: Budget,
@@ -63,7 +63,7 @@ class Cell:
     ):
         self.puzzle, self.own = puzzle, own
         self.budget, self.rng = budget, rng
-        self.systems = Systems(puzzle, Symmetries(puzzle, metric), label, own)
+        self.systems = self._named(label, metric)
         self.decisions = {policy: Decision(reference=own) for policy in Known}
         self.levels = puzzle.levels
         self.least: dict[int, int] | None = None
@@ -74,6 +74,11 @@ class Cell:
         """Of the levels of two views."""
         assert self.levels is not None
         return Draws(self.levels, self.puzzle.counts)
+
+    def _named(self, label: Callable[[np.ndarray], System], metric: Metric | None) -> Systems:
+        """What names choices of places."""
+        assert metric is not None, "a crystal has a lattice"
+        return Systems(self.puzzle, Symmetries(self.puzzle, metric), label, self.own)
 
     # ------------------------------------------------------------------ explanations met
 

@@ -20,7 +20,8 @@ from rc_hpc.report.tables import Table, cells_of, told_once
 _GZIP = 6
 #: By which a page is known for one of ours.
 GENERATOR = b'<meta name="generator" content="rc_hpc report">'
-_TYPES = {"uint8": "u1", "int32": "i4", "uint32": "u4", "float32": "f4"}
+_TYPES = {"uint8": "u1", "uint16": "u2", "int32": "i4", "uint32": "u4", "float32": "f4"}
+_MAX = {one: int(np.iinfo(one).max) for one in (np.uint8, np.uint16, np.uint32)}
 
 
 @dataclass(frozen=True)
@@ -48,7 +49,7 @@ class Structures:
     plain
         JSON values: lists of texts, a value each structure, and what belongs to the file.
     arrays
-        uint8, int32, uint32 or float32, by name.
+        float32 or whole numbers, by name; these take as many bytes as their largest needs.
     """
 
     plain: Mapping[str, Any]
@@ -149,13 +150,28 @@ def _table(table: Table) -> str:
     )
 
 
+def narrowed(flat: np.ndarray) -> np.ndarray:
+    """Whole numbers in the smallest type that holds them all."""
+    if flat.dtype.kind == "f":
+        return flat.astype(np.float32)
+    low, high = int(flat.min(initial=0)), int(flat.max(initial=0))
+    if low < 0:
+        return flat.astype(np.int32)
+    return flat.astype(next(one for one in (np.uint8, np.uint16, np.uint32) if high <= _MAX[one]))
+
+
 def _payload(section: Section) -> str:
-    """The structures as one compressed block: a head in JSON, then the arrays, 4-byte aligned."""
+    """The structures as one compressed block: a head in JSON, then the arrays, 4-byte aligned.
+
+    Of numbers of several bytes all first bytes come first, then all second ones, and so on: so
+    they compress better.
+    """
     assert section.structures is not None
     arrays, blocks, start = {}, [], 0
     for name, array in section.structures.arrays.items():
-        flat = np.ascontiguousarray(array).reshape(-1)
-        block = flat.tobytes()
+        flat = narrowed(np.ascontiguousarray(array).reshape(-1))
+        planes = flat.astype(flat.dtype.newbyteorder("<")).view(np.uint8)
+        block = planes.reshape(len(flat), -1).T.tobytes()
         block += bytes(-len(block) % 4)
         arrays[name] = [_TYPES[flat.dtype.name], start, flat.size]
         blocks.append(block)

@@ -130,7 +130,8 @@ class PartStore:
                 f"this rc_hpc (kind {schema.kind!r}, version {SCHEMA_VERSION}) cannot read: use "
                 "the version that wrote them, or --overwrite"
             )
-        return cls(folder, schema, run["dims"], run["identity"])
+        options = json.loads(run["identity"].get("options", "{}"))
+        return cls(folder, schema.of(options), run["dims"], run["identity"])
 
     def accepted_code(self) -> list[str]:
         """Fingerprints of other code whose parts are joined with those of this run's."""

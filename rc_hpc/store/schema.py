@@ -8,6 +8,7 @@ not in `FIXED_DIMS` (`view`, `subset`, `setting`, ...) belong to a file, not to 
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -65,9 +66,28 @@ class Column:
 
 @dataclass(frozen=True)
 class Schema:
-    """Main columns and child tables of one kind of file."""
+    """Main columns and child tables of one kind of file.
+
+    Attributes
+    ----------
+    kind, title
+    main, children
+        Of crystals.
+    molecules
+        The same of molecules, which have no lattice; None where the kind knows none.
+    """
 
     kind: str
     title: str
     main: tuple[Column, ...]
     children: dict[str, tuple[Column, ...]]
+    molecules: Schema | None = None
+
+    def of(self, options: Mapping[str, Any]) -> Schema:
+        """The schema of files with these options, as they are recorded."""
+        return self.molecules if self.molecules and of_molecules(options) else self
+
+
+def of_molecules(options: Mapping[str, Any]) -> bool:
+    """Whether options, as they are recorded, are of molecules: a packed file's own or its pack."""
+    return bool(options.get("pack", options).get("molecules", False))

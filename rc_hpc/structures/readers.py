@@ -77,7 +77,8 @@ def read_xyz(item: Item, blob: bytes) -> Structure:
                 item,
                 Status.read_error,
                 "it is not periodic in three directions; give the "
-                'cell in its comment line: Lattice="..." pbc="T T T"',
+                'cell in its comment line: Lattice="..." pbc="T T T" (or --molecules, where it '
+                "is a molecule and has none)",
             )
         return _from_cartesian(
             item, blob, atoms.cell.array, atoms.positions, atoms.numbers, "extxyz"

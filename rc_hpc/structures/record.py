@@ -48,6 +48,26 @@ class Structure:
 
 
 @dataclass(frozen=True, slots=True)
+class Molecule:
+    """A molecule as it was read: atoms without a lattice.
+
+    Attributes
+    ----------
+    id, numbers, source, reader, sha256
+        As in `Structure`.
+    positions : (n, 3) float64
+        Å, in the frame of the file.
+    """
+
+    id: str
+    positions: np.ndarray
+    numbers: np.ndarray
+    source: str
+    reader: str
+    sha256: str
+
+
+@dataclass(frozen=True, slots=True)
 class Item:
     """One structure of a source, not yet read: cheap to list, read only where it is needed.
 
@@ -58,10 +78,10 @@ class Item:
     blob
         Returns the bytes that define it (the file, the JSON text); raises OSError.
     read
-        Turns (item, those bytes) into a `Structure`; raises `StructureError`.
+        Turns (item, those bytes) into a `Structure` or a `Molecule`; raises `StructureError`.
     """
 
     id: str
     source: str
     blob: Callable[[], bytes]
-    read: Callable[[Item, bytes], Structure]
+    read: Callable[[Item, bytes], Structure | Molecule]

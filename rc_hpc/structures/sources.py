@@ -20,6 +20,7 @@ from rc_hpc.structures.catalogue import catalogue_items
 from rc_hpc.structures.files import is_gzip, mapped, read_span
 from rc_hpc.structures.layouts import NoStructure
 from rc_hpc.structures.listing import FORMATS, file_items, format_of
+from rc_hpc.structures.molecules import G2, g2_file, g2_items
 from rc_hpc.structures.readers import read_prototype
 from rc_hpc.structures.record import Item
 from rc_hpc.structures.scan import json_spans
@@ -37,8 +38,8 @@ from rc_hpc.structures.synthetic import synthetic_item, synthetic_items
 
 KINDS = (
     "a CIF, POSCAR, (ext)XYZ, pymatgen JSON or JSONL file (.gz too), an ASE database (.db), "
-    "a folder or glob of them, 'mp:IDS' or 'mp:QUERY', 'prototypes', 'catalogue', 'aflow' or "
-    "'synthetic:N'"
+    "a folder or glob of them, 'mp:IDS' or 'mp:QUERY', 'prototypes', 'catalogue', 'aflow', 'g2' "
+    "(molecules) or 'synthetic:N'"
 )
 
 
@@ -56,7 +57,7 @@ def iter_items(
     sources
         Files, folders, globs, ``mp:...`` (see `rc_hpc.structures.mp.parse_query`), ``prototypes``,
         ``catalogue`` (48 of them, by their minerals' names), ``aflow``, ``aflow:part=N`` or
-        ``aflow:sg=N`` (the AFLOW encyclopedia), ``synthetic:N`` or
+        ``aflow:sg=N`` (the AFLOW encyclopedia), ``g2`` (148 molecules), ``synthetic:N`` or
         ``synthetic:N:natoms``.
     format
         One of cif, poscar, xyz, json, jsonl, db: taken for every file, whatever its name.
@@ -144,7 +145,7 @@ def _shelf(
     return Walked(lambda: (item for item in listing() if not skip(item.source)), strays)
 
 
-_COLLECTIONS = ("prototypes", "catalogue")
+_COLLECTIONS = ("prototypes", "catalogue", G2)
 
 
 def _listing(
@@ -154,6 +155,9 @@ def _listing(
     if source == "prototypes":
         _prototype_file()
         return _prototypes
+    if source == G2:
+        g2_file()
+        return g2_items
     if source == "catalogue":
         _prototype_file()
         return lambda: catalogue_items(_prototypes())

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-#: Distance within which atoms count as symmetric, Å. At pymatgen's own 0.3 Å small molecules
-#: such as CH3S get operations that they have not.
-TOLERANCE = 0.05
+from rc_hpc.core.constants import GROUP_TOLERANCE
+
 #: Order of the highest rotation axis that has a code.
 HIGHEST_AXIS = 12
 #: Groups of linear molecules: an axis of any order.
@@ -32,7 +31,7 @@ _EQUAL_MOMENTS = 0.01
 _LEAST = 1e-9
 
 
-def point_group(numbers, positions, tolerance: float = TOLERANCE) -> str | None:
+def point_group(numbers, positions, tolerance: float = GROUP_TOLERANCE) -> str | None:
     """Point group of a molecule, None where the analyzer finds none.
 
     Parameters

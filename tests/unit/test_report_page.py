@@ -22,7 +22,7 @@ from rc_hpc.report.page import Picture, Section, assemble
 from rc_hpc.report.tables import Table
 
 CHROMIUM = shutil.which("chromium")
-TYPES = {"u1": np.uint8, "i4": np.int32, "u4": np.uint32, "f4": np.float32}
+TYPES = {"u1": np.uint8, "u2": np.uint16, "i4": np.int32, "u4": np.uint32, "f4": np.float32}
 
 
 @pytest.fixture(scope="module")
@@ -57,10 +57,11 @@ def payload(page):
     raw = gzip.decompress(base64.b64decode(text))
     length = int.from_bytes(raw[:4], "little")
     head = json.loads(raw[4 : 4 + length])
-    arrays = {
-        name: np.frombuffer(raw, TYPES[kind], count, 4 + length + start)
-        for name, (kind, start, count) in head["arrays"].items()
-    }
+    arrays = {}
+    for name, (kind, start, count) in head["arrays"].items():
+        width = np.dtype(TYPES[kind]).itemsize
+        planes = np.frombuffer(raw, np.uint8, count * width, 4 + length + start)
+        arrays[name] = planes.reshape(width, count).T.copy().view(TYPES[kind]).reshape(-1)
     return head["plain"], arrays
 
 
@@ -68,16 +69,34 @@ def test_structures_of_the_page_are_those_of_the_file(file, page):
     ids, names, phantoms, right = columns(file)
     plain, arrays = payload(page.read_text())
     assert plain["id"] == ids and plain["subsets"] == names
-    np.testing.assert_array_equal(arrays["phantoms"].reshape(phantoms.shape), phantoms)
+    shown = arrays["phantoms"].reshape(phantoms.shape)
     done = np.array(plain["status"]) == "ok"
+    np.testing.assert_array_equal(shown[done], phantoms[done])
     np.testing.assert_array_equal(arrays["right"].reshape(right.shape)[done] == 1, right[done])
-    start, masks = arrays["phantomStart"], plain["masks"]
     assert phantoms.max() > 0
+    points, pairs = (
+        np.concatenate([[0], np.cumsum(arrays[name], dtype=int)]) for name in ("nPoints", "nPairs")
+    )
     for row, k in np.ndindex(phantoms.shape):
-        its = slice(start[row], start[row + 1])
-        inside = (arrays["pair"][its] & masks[k]) == arrays["pair"][its]
-        drawn = inside & ((arrays["seen"][its] & masks[k]) == masks[k])
-        assert len(np.unique(arrays["point"][its][drawn])) == max(phantoms[row, k], 0)
+        mask, drawn = plain["masks"][k], 0
+        for point in range(points[row], points[row + 1]):
+            its = slice(pairs[point], pairs[point + 1])
+            inside = (arrays["pair"][its] & mask) == arrays["pair"][its]
+            drawn += bool((inside & ((arrays["seen"][its] & mask) == mask)).any())
+        assert drawn == max(phantoms[row, k], 0)
+
+
+def test_places_of_the_page_are_those_of_the_atoms(file, page):
+    plain, arrays = payload(page.read_text())
+    first = np.concatenate([[0], np.cumsum(arrays["atoms"], dtype=int)])
+    with h5py.File(file.with_name("mine.packed.h5"), locking=False) as h5:
+        owner, position = h5["atoms/structure"][()], h5["atoms/position"][()]
+    steps, low = arrays["positions"].reshape(3, -1).T, arrays["low"].reshape(-1, 3)
+    for row in range(len(plain["id"])):
+        placed = low[row] + arrays["step"][row] * steps[first[row] : first[row + 1]]
+        own = position[owner == row]
+        np.testing.assert_allclose(placed, own, atol=max(arrays["step"][row], 1e-3))
+        assert len(own) == arrays["atoms"][row]
 
 
 def test_it_loads_nothing_and_lets_nothing_else_run(page):

@@ -45,7 +45,7 @@ KIND = Kind(
         "and in sum",
         "falling": "the pairs over which R1 itself falls",
         "granularity": "R0 and R1 for crystal system, Bravais lattice, point group and space group",
-        "systems": "R1 by true crystal system",
+        "systems": "R1 by true crystal system, of molecules by point group",
         "phantom-deltas": "structures that have a phantom at some tolerance up to delta, by number "
         "of views",
         "status": "rows by status, with an example of each",
@@ -61,7 +61,7 @@ KIND = Kind(
         "excess",
         "subsets": "every view subset: R1, and the share of structures with phantoms",
         "granularity": "R0 and R1 for crystal system, Bravais lattice, point group and space group",
-        "systems": "R1 by true crystal system",
+        "systems": "R1 by true crystal system, of molecules by point group",
         "phantom-deltas": "structures that have a phantom at some tolerance up to delta",
     },
     code=(

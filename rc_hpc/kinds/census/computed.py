@@ -16,13 +16,14 @@ import numpy as np
 from rc_hpc.core.errors import Status
 from rc_hpc.geometry.protocol import Protocol
 from rc_hpc.kinds.census.options import CensusOptions
-from rc_hpc.kinds.census.schema import CELLS, CENSUS_STRUCTURES
+from rc_hpc.kinds.census.schema import CENSUS
 from rc_hpc.kinds.common.options import protocol_of
 from rc_hpc.kinds.common.statics import subset_statics
-from rc_hpc.kinds.packed.schema import STRUCTURES
+from rc_hpc.kinds.common.subsets import Labels, labels_of
 from rc_hpc.store.batch import Rows
 from rc_hpc.store.schema import Column
 from rc_hpc.symmetry.labels import BRAVAIS_LATTICES, POINT_GROUPS, Label, label
+from rc_hpc.symmetry.point_groups import SCHOENFLIES
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -34,6 +35,7 @@ _VOCABULARIES = {
     "structures/point_group": ("", *POINT_GROUPS),
     "structures/point_group_conventional": ("", *POINT_GROUPS),
 }
+_OF_MOLECULES = dict.fromkeys(("structures/point_group", "cells/point_group"), ("", *SCHOENFLIES))
 
 
 @dataclass(frozen=True)
@@ -72,6 +74,16 @@ class Computed:
     def _statics(self) -> dict[str, Any]:
         return subset_statics(self.options)
 
+    @cached_property
+    def labels(self) -> Labels:
+        """What the structures are labelled by."""
+        return labels_of(self.options.to_dict())
+
+    @property
+    def right(self) -> str:
+        """Column that tells whether a reading has the true label, the coarsest there is."""
+        return f"correct_{self.labels.coarsest}"
+
     def value(self, path: str, row: int) -> Any:
         """One value of a column of structures."""
         return self.rows.batch[path][row]
@@ -81,12 +93,12 @@ class Computed:
         return np.flatnonzero(self.rows.batch["structures/status"] == Status.ok)
 
     def truth(self, row: int) -> Label:
-        """The label that counts as true."""
+        """The label that counts as true; of a crystal."""
         which = "" if self.options.truth == "stored" else "_conventional"
         return label(int(self.value(f"structures/space_group{which}", row)))
 
     def found(self, row: int, subset: int) -> Label | None:
-        """The label of a reconstruction."""
+        """The label of a reconstruction of a crystal."""
         number = int(self.rows.batch["cells/space_group"][row, subset])
         return label(number) if number else None
 
@@ -95,12 +107,12 @@ class Computed:
         import pandas as pd
 
         batch = self.rows.batch
-        columns = [one for one in (*STRUCTURES, *CENSUS_STRUCTURES) if not one.dims]
-        frame = {_name(one): _named(one, batch[one.path]) for one in columns}
+        columns = [one for one in self._columns if not one.dims]
+        frame = {_name(one): self._named(one, batch[one.path]) for one in columns}
         ids = pd.Index(frame.pop("id"), name="structure")
         if self.full is not None:
             done = batch["structures/status"] == Status.ok
-            for name, path in (("certified", "certified"), ("correct", "correct_crystal_system")):
+            for name, path in (("certified", "certified"), ("correct", self.right)):
                 values = pd.Series(batch[f"cells/{path}"][:, self.full], dtype="boolean")
                 frame[name] = values.where(done).array
         return pd.DataFrame(frame, index=ids)
@@ -115,8 +127,10 @@ class Computed:
             "views": np.tile(statics["subsets/size"][0], len(rows)),
             "kappa": np.tile(statics["subsets/kappa"][0], len(rows)),
         }
-        for column in CELLS:
-            frame[_name(column)] = _named(column, batch[column.path][rows].reshape(-1))
+        for column in self._columns:
+            if not column.path.startswith("cells/"):
+                continue
+            frame[_name(column)] = self._named(column, batch[column.path][rows].reshape(-1))
             if column.path == "cells/space_group":
                 frame["symbol"] = [label(int(n)).symbol if n else "" for n in frame["space_group"]]
         index = pd.MultiIndex.from_arrays(
@@ -155,19 +169,23 @@ class Computed:
         away = (frame["gap"] <= delta) & (frame["distance"] > delta)
         return frame[near & pair & away].reset_index(drop=True)
 
+    @cached_property
+    def _columns(self) -> tuple[Column, ...]:
+        return CENSUS.of(self.options.to_dict()).main
+
+    def _named(self, column: Column, values: np.ndarray) -> np.ndarray:
+        """Values with names in place of codes."""
+        vocabularies = _VOCABULARIES if self.labels.cells else _OF_MOLECULES
+        if column.path in vocabularies:
+            return np.asarray(np.array(vocabularies[column.path], object)[values])
+        if isinstance(column.dtype, type) and issubclass(column.dtype, IntEnum):
+            names = {int(member): member.name for member in column.dtype}
+            return np.array([names[code] for code in values.tolist()], object)
+        return values
+
 
 def _name(column: Column) -> str:
     return column.path.rpartition("/")[2]
-
-
-def _named(column: Column, values: np.ndarray) -> np.ndarray:
-    """Values with names in place of codes."""
-    if column.path in _VOCABULARIES:
-        return np.asarray(np.array(_VOCABULARIES[column.path], object)[values])
-    if isinstance(column.dtype, type) and issubclass(column.dtype, IntEnum):
-        names = {int(member): member.name for member in column.dtype}
-        return np.array([names[code] for code in values.tolist()], object)
-    return values
 
 
 def _symbols() -> np.ndarray:

@@ -15,10 +15,10 @@ from rc_hpc.kinds.census.monotonicity import Losses, count_losses
 from rc_hpc.kinds.census.options import CensusOptions, least_views
 from rc_hpc.kinds.census.phantom_deltas import tally_deltas
 from rc_hpc.kinds.census.tally import (
-    CELL_COLUMNS,
     LATER_COLUMNS,
-    STRUCTURE_COLUMNS,
     Tally,
+    cell_columns,
+    structure_columns,
     tally,
 )
 from rc_hpc.kinds.common.counting import (
@@ -32,15 +32,18 @@ from rc_hpc.kinds.common.counting import (
     counted_status,
     subsets_of,
 )
+from rc_hpc.kinds.common.lists import options_in
 from rc_hpc.kinds.common.statics import subset_statics
-from rc_hpc.kinds.common.subsets import Subsets
+from rc_hpc.kinds.common.subsets import Labels, Subsets, labels_of
 from rc_hpc.store.batch import Batch
 
-_CELLS = ("label_status", "phantom_delta", *(name for name in CELL_COLUMNS if name != "labelled"))
-#: Datasets that are counted, by the names of their rows.
-_COLUMNS = {name: f"structures/{name}" for name in (*STRUCTURE_COLUMNS, "delta_max")} | {
-    name: f"cells/{name}" for name in _CELLS
-}
+
+def _columns(labels: Labels) -> dict[str, str]:
+    """Datasets that are counted, by the names of their rows."""
+    cells = ("label_status", "phantom_delta", *cell_columns(labels))
+    return {name: f"structures/{name}" for name in (*structure_columns(labels), "delta_max")} | {
+        name: f"cells/{name}" for name in cells if name != "labelled"
+    }
 
 
 @dataclass(frozen=True)
@@ -109,6 +112,11 @@ class CensusCounts(Counts):
     quarantined_deltas: np.ndarray
     followed: Followed
 
+    @property
+    def labels(self) -> Labels:
+        """What the structures are labelled by."""
+        return labels_of(self.options)
+
     def losses(self) -> dict[str, Losses]:
         """Losses of the same sets."""
         return self.by_policy(self.kept_losses, self.quarantined_losses)
@@ -127,8 +135,9 @@ def count_census(path: str | Path, block_bytes: int = BLOCK_BYTES) -> CensusCoun
     RcError
         Not a census file of ours, or one without results for rows that should have them.
     """
+    columns = _columns(labels_of(options_in(path)))
     with RowFile(
-        path, "census", _COLUMNS, "atom_error", "subset", STATIC, later=LATER_COLUMNS
+        path, "census", columns, "atom_error", "subset", STATIC, later=LATER_COLUMNS
     ) as file:
         count = _counting(file.static, file.options)
         counted = file.tallied(count, block_bytes)
@@ -139,8 +148,9 @@ def count_batch(options: CensusOptions, batch: Batch) -> CensusCounts:
     """Count the rows of a batch in memory."""
     record, statics = options.to_dict(), subset_statics(options)
     static = {name: np.asarray(statics[name][0]) for name in STATIC}
-    rows = {name: batch[path] for name, path in _COLUMNS.items()}
-    codes, flagged = batch["structures/status"], batch["structures/quarantine"] != 0
+    rows = {name: batch[path] for name, path in _columns(labels_of(record)).items()}
+    codes = batch["structures/status"]
+    flagged = batch.get("structures/quarantine", np.zeros(len(codes))) != 0
     computed = codes == Status.ok
     count = _counting(static, record)
     counted = [count(chosen(rows, computed & own)) for own in (~flagged, flagged)]
@@ -157,14 +167,15 @@ def _labelled(static: Columns, options: dict[str, Any]) -> np.ndarray:
 def _counting(static: Columns, options: dict[str, Any]) -> Callable[[Columns], _Counted]:
     """What counts some rows."""
     masks, read = static["subsets/mask"], _labelled(static, options)
-    horizon = options["delta_max"]
+    horizon, labels = options["delta_max"], labels_of(options)
+    right = f"correct_{labels.coarsest}"
     truth, tiling = options["truth"], int(np.prod(options["protocol"]["tiling"]))
 
     def count(rows: Columns) -> _Counted:
         done = rows["label_status"] == LabelStatus.labelled
         return _Counted(
-            tally(rows | {"labelled": done}, truth, tiling),
-            count_losses(rows["correct_crystal_system"], masks, read),
+            tally(rows | {"labelled": done}, truth, tiling, labels),
+            count_losses(rows[right], masks, read),
             tally_deltas(rows["phantom_delta"]),
             Followed(
                 int(np.count_nonzero(rows["delta_max"] < horizon)),

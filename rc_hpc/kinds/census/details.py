@@ -13,10 +13,10 @@ from rc_hpc.core.vocabulary import LabelStatus
 from rc_hpc.kinds.census.options import CensusOptions
 from rc_hpc.kinds.common.counting import STATIC, subsets_of
 from rc_hpc.kinds.common.lists import Details, options_in
-from rc_hpc.kinds.common.subsets import Subsets
+from rc_hpc.kinds.common.subsets import Subsets, labels_of
 from rc_hpc.store.reader import open_ours, read_table
 
-_CELLS = ("correct_crystal_system", "n_phantoms", "phantom_delta", "certified", "label_status")
+_CELLS = ("n_phantoms", "phantom_delta", "certified", "label_status")
 #: Subsets and pairs that are named; of more the number is told.
 _NAMED = 4
 
@@ -24,15 +24,17 @@ _NAMED = 4
 def details(path: Path) -> Details:
     """Columns of the lists of structures."""
     options = CensusOptions.from_dict(options_in(path))
+    labels = labels_of(options.to_dict())
+    right = f"correct_{labels.coarsest}"
     with open_ours(path) as h5:  # older files lack it
         later = ["unique_any"] if "cells/unique_any" in h5 else []
-    wanted = [f"cells/{name}" for name in (*_CELLS, *later)]
+    wanted = [f"cells/{name}" for name in (right, *_CELLS, *later)]
     read = read_table(path, [*STATIC, *wanted, "structures/status", "structures/min_same_species"])
     subsets = subsets_of({name: read[name] for name in STATIC})
-    cells = {name: read[f"cells/{name}"] for name in _CELLS}
+    cells = {name: read[f"cells/{name}"] for name in (right, *_CELLS)}
     done = read["structures/status"] == Status.ok
     labelled = cells["label_status"] != LabelStatus.not_done
-    wrong = labelled & ~cells["correct_crystal_system"] & done[:, None]
+    wrong = labelled & ~cells[right] & done[:, None]
     columns: dict[str, list[Any]] = {}
     if subsets.full is not None:
         full = subsets.full
@@ -53,12 +55,13 @@ def details(path: Path) -> Details:
         nearest = np.where(pairs, cells["phantom_delta"], np.inf).min(axis=1)
         nearest[nearest < NUMERICAL_ZERO] = 0
         columns["phantoms_from_angstrom"] = _told(done, nearest)
-    fails = "of which some view subset reads another crystal system"
+    fails = f"of which some view subset reads another {labels.noun}"
+    other = "crystal" if labels.cells else "molecule"
     told = (
-        "right, certified and unique (no other crystal has the pictures, with whatever number of "
+        f"right, certified and unique (no other {other} has the pictures, with whatever number of "
         "atoms): on all cameras; certified below the smaller of the smallest delta "
         "with a phantom and half the smallest distance of one species; wrong subsets: how many "
-        "read another crystal system; phantom pairs: phantoms by acceptance at delta on the pairs "
+        f"read another {labels.noun}; phantom pairs: phantoms by acceptance at delta on the pairs "
         f"of cameras, and the smallest delta with one (inf: none up to the horizon) "
         f"({options.caption()})"
     )

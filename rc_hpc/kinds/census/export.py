@@ -19,6 +19,7 @@ from rc_hpc.kinds.census.schema import CENSUS
 from rc_hpc.kinds.common.atoms import packed_of
 from rc_hpc.kinds.common.exported import Exported
 from rc_hpc.kinds.common.options import protocol_of
+from rc_hpc.kinds.common.subsets import labels_of
 from rc_hpc.kinds.packed.export import facts_of, rows_of
 from rc_hpc.kinds.packed.reader import PackedReader, RowReader
 from rc_hpc.oracle.cell import drawn
@@ -54,12 +55,13 @@ def export(
         options = CensusOptions.from_dict(json.loads(census.attrs["options"]))
         protocol = protocol_of(options.protocol)
         place = _place(census, protocol, subset)
+        right = f"correct_{labels_of(options.to_dict()).coarsest}"
         oracle = geometry_of(protocol, [options.subsets[place]], options)
         symmetric = symmetric_reader(oracle, options)
         for row in rows_of(census, ids):
             cell = structures.cell(row)
             lattice, positions, numbers, _ = drawn(cell, protocol.tiling)
-            facts = facts_of(cell.id, cell.space_group) | _facts(census, row, place)
+            facts = facts_of(cell) | _facts(census, row, place, right)
             columns: dict[str, np.ndarray] = {}
             if what == "reconstructions":
                 reading = oracle.run(positions, numbers, options.delta, CENSUS_ZERO)
@@ -69,7 +71,8 @@ def export(
                 numbers, positions = reading.cells[reading.entry[0]]
             elif what == "phantoms":
                 positions, numbers, columns = _phantoms(census, row, options, place)
-            yield Exported(cell.id, lattice, positions, numbers, facts, columns)
+            box = None if structures.molecules else lattice
+            yield Exported(cell.id, box, positions, numbers, facts, columns)
 
 
 def _place(census: RowReader, protocol: Protocol, subset: str | None) -> int:
@@ -85,7 +88,7 @@ def _place(census: RowReader, protocol: Protocol, subset: str | None) -> int:
     )
 
 
-def _facts(census: RowReader, row: int, place: int) -> dict[str, Any]:
+def _facts(census: RowReader, row: int, place: int, right: str) -> dict[str, Any]:
     """What the census says of one structure on one subset."""
 
     def value(name: str) -> Any:
@@ -93,7 +96,7 @@ def _facts(census: RowReader, row: int, place: int) -> dict[str, Any]:
 
     return {
         "subset": str(census.read("subsets/name")[place]),
-        "right": value("correct_crystal_system"),
+        "right": value(right),
         "certified": value("certified"),
         "n_phantoms": value("n_phantoms"),
         "phantoms_from_angstrom": value("phantom_delta"),

@@ -157,15 +157,16 @@ def granularity(given: Given) -> Figure:
     made, ((ax,),) = style.figure(style.COLUMN_IN, 2.9)
     places = np.arange(len(frame))
     marks = _ceilings(ax, frame, places, "x")
-    _mark(
-        ax,
-        "x",
-        places + style.dodge(marks, marks + 1),
-        frame["R0"],
-        None,
-        "R0, both cells' labels",
-        style.points(marks, filled=False),
-    )
+    if "R0" in frame:
+        _mark(
+            ax,
+            "x",
+            places + style.dodge(marks, marks + 1),
+            frame["R0"],
+            None,
+            "R0, both cells' labels",
+            style.points(marks, filled=False),
+        )
     for entry in given.recorded:
         at = [list(frame["label"]).index(label) for label in entry["label"]]
         ax.plot(
@@ -191,18 +192,22 @@ def granularity(given: Given) -> Figure:
 
 
 def systems(given: Given) -> Figure:
-    """R1 by true crystal system, by number of views."""
+    """R1 by true crystal system (of molecules by point group), by number of views."""
     frame = given.frame
-    made, ((ax,),) = style.figure(style.COLUMN_IN, 3.6)
+    made, ((ax,),) = style.figure(style.COLUMN_IN, max(3.6, 1.2 + 0.32 * len(frame)))
     style.categories(
         ax,
-        [f"{system} ({n})" for system, n in zip(frame["crystal_system"], frame["n"], strict=True)],
+        [f"{system} ({n})" for system, n in zip(_classes(frame), frame["n"], strict=True)],
     )
     _ceilings(ax, frame, np.arange(len(frame)), "y")
     style.share_limits(ax, _lowest(frame), "x")
     ax.set_xlabel("R1, share of structures")
     style.below(made, 2, ax)
     return made
+
+
+def _classes(frame: pd.DataFrame) -> pd.Series:
+    return frame["crystal_system" if "crystal_system" in frame else "point_group"]
 
 
 def _ceilings(ax: Axes, frame: pd.DataFrame, places: np.ndarray, along: str) -> int:

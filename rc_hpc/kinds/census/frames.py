@@ -11,9 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from rc_hpc.core.constants import CRYSTAL_SYSTEMS
 from rc_hpc.kinds.census.tally import Tally
-from rc_hpc.kinds.common.subsets import GRANULARITIES, Subsets
+from rc_hpc.kinds.common.subsets import CRYSTALS, Labels, Subsets
 from rc_hpc.stats.intervals import wilson
 
 if TYPE_CHECKING:
@@ -25,6 +24,7 @@ _TEXT = (
     "subset",
     "label",
     "crystal_system",
+    "point_group",
     "status",
     "example_id",
     "example_message",
@@ -38,6 +38,7 @@ def reference(
     n_quarantined: int,
     n_labelled: int,
     reading: str = "R1",
+    labels: Labels = CRYSTALS,
 ) -> pd.DataFrame:
     """The model-free reference, one row per set of structures and quantity.
 
@@ -51,6 +52,8 @@ def reference(
         Quarantined structures, and those among which they were looked for.
     reading
         What the ceiling is called: `R1`, or with the delta it was read at.
+    labels
+        Molecules have no quarantine and no R0.
 
     Returns
     -------
@@ -62,10 +65,15 @@ def reference(
     records = []
     for name, t in sets.items():
         records.append({"quantity": "structures, of all rows", "count": t.n, "n": n_rows})
-        records.append(
-            {"quantity": "quarantined, of all labelled", "count": n_quarantined, "n": n_labelled}
-        )
-        records.append({"quantity": "R0", **_share(t.same[0], t.n)})
+        if labels.cells:
+            records.append(
+                {
+                    "quantity": "quarantined, of all labelled",
+                    "count": n_quarantined,
+                    "n": n_labelled,
+                }
+            )
+            records.append({"quantity": "R0", **_share(t.same[0], t.n)})
         for size, chosen in subsets.read().items():
             what = (
                 f"{reading}, full protocol"
@@ -201,7 +209,9 @@ def by_subset(sets: dict[str, Tally], subsets: Subsets) -> pd.DataFrame:
     )
 
 
-def by_granularity(sets: dict[str, Tally], subsets: Subsets) -> pd.DataFrame:
+def by_granularity(
+    sets: dict[str, Tally], subsets: Subsets, labels: Labels = CRYSTALS
+) -> pd.DataFrame:
     """One row per set of structures and granularity of the label, coarse to fine.
 
     `classes` is the number of different true labels; ``R1_mean_S_views`` the mean over the
@@ -209,14 +219,14 @@ def by_granularity(sets: dict[str, Tally], subsets: Subsets) -> pd.DataFrame:
     """
     records = []
     for name, t in sets.items():
-        for g, granularity in enumerate(GRANULARITIES):
+        for g, granularity in enumerate(labels.granularities):
             records.append(
                 {
                     "structures": name,
                     "label": granularity.replace("_", " "),
                     "n": t.n,
                     "classes": np.count_nonzero(t.truths[g, 1:]),
-                    **_named("R0", _share(t.same[g], t.n)),
+                    **(_named("R0", _share(t.same[g], t.n)) if labels.cells else {}),
                     **_ceilings(t.correct[g], t.n, subsets),
                 }
             )
@@ -227,33 +237,35 @@ def by_granularity(sets: dict[str, Tally], subsets: Subsets) -> pd.DataFrame:
             "label",
             "n",
             "classes",
-            "R0_count",
-            "R0",
-            "R0_low95",
-            "R0_high95",
+            *(("R0_count", "R0", "R0_low95", "R0_high95") if labels.cells else ()),
             *_ceiling_columns(subsets),
         ],
         integers=("n", "classes", "R0_count", "R1_count"),
     )
 
 
-def by_system(sets: dict[str, Tally], subsets: Subsets) -> pd.DataFrame:
-    """R1 of the crystal system, one row per set of structures and true crystal system."""
+def by_system(sets: dict[str, Tally], subsets: Subsets, labels: Labels = CRYSTALS) -> pd.DataFrame:
+    """R1 of the crystal system, one row per set of structures and true crystal system.
+
+    Of molecules the point groups that occur, in the place of systems.
+    """
     records = []
     for name, t in sets.items():
-        for code, system in enumerate(CRYSTAL_SYSTEMS, 1):
+        for code, system in enumerate(labels.classes, 1):
             n = t.by_system[code]
+            if not (labels.cells or n):
+                continue
             records.append(
                 {
                     "structures": name,
-                    "crystal_system": system,
+                    labels.coarsest: system,
                     "n": n,
                     **_ceilings(t.correct_by_system[code], n, subsets),
                 }
             )
     return _frame(
         records,
-        ["structures", "crystal_system", "n", *_ceiling_columns(subsets)],
+        ["structures", labels.coarsest, "n", *_ceiling_columns(subsets)],
         integers=("n", "R1_count"),
     )
 

@@ -9,8 +9,14 @@ from typing import Any, ClassVar
 
 from rc_hpc.core import constants
 from rc_hpc.core.errors import UsageError
-from rc_hpc.core.options import Options, derived, opt, tolerance
-from rc_hpc.core.vocabulary import CENSUS_MERGES, ENUMERATIONS, LABELLED
+from rc_hpc.core.options import derived, opt, tolerance
+from rc_hpc.core.vocabulary import (
+    CENSUS_MERGES,
+    CHOOSING_RULES,
+    ENUMERATIONS,
+    LABELLED,
+    MERGE_RULES,
+)
 from rc_hpc.kinds.common import options as common
 from rc_hpc.kinds.packed.options import PackOptions
 
@@ -32,7 +38,7 @@ def least_views(label: str, n_views: int) -> int:
 
 
 @dataclass(frozen=True)
-class CensusOptions(Options):
+class CensusOptions(common.Molecular):
     """What one census computes.
 
     Attributes
@@ -130,6 +136,11 @@ class CensusOptions(Options):
 
     def __post_init__(self) -> None:
         super().__post_init__()
+        if self.molecules and self.merge in CHOOSING_RULES:
+            raise UsageError(
+                f"--merge {self.merge} chooses by the space groups of crystals: molecules take "
+                f"{', '.join(MERGE_RULES)}"
+            )
         common.horizon(self.delta_max, (self.delta,), constants.DELTA_MAX)
         if self.subsets and not any(self.labelled()):
             raise UsageError(

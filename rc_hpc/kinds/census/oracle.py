@@ -15,7 +15,13 @@ from rc_hpc.kinds.common.given import Compute, Given
 from rc_hpc.kinds.common.options import protocol_of
 from rc_hpc.oracle.cell import PackedCell, drawn
 from rc_hpc.oracle.geometry import GeometricOracle
-from rc_hpc.oracle.labels import Labeller, LabelTable, SpaceGroupLabel, correct_columns
+from rc_hpc.oracle.labels import (
+    Labeller,
+    LabelTable,
+    SpaceGroupLabel,
+    correct_columns,
+    labeller_of,
+)
 from rc_hpc.oracle.parsimony import SymmetricReader
 from rc_hpc.oracle.reading import Reading
 from rc_hpc.oracle.solving import check_solver
@@ -105,7 +111,7 @@ class CensusOracle:
     recorder
         Notes the structure in flight during native calls.
     labeller
-        By default the space group at the tolerances of the packed file.
+        By default the space group, of molecules the point group, at the packed tolerances.
     """
 
     def __init__(
@@ -116,9 +122,10 @@ class CensusOracle:
         labeller: Labeller | None = None,
     ):
         self.options = options
-        self.labeller = labeller or SpaceGroupLabel(
-            options.pack.tau,
-            options.pack.angle_tolerance,
+        pack = options.pack
+        self.labeller = labeller or labeller_of(
+            pack,
+            pack.group_tolerance if pack.molecules else pack.tau,
             recorder,
             packed=options.packed_tau is None,
         )

@@ -17,9 +17,11 @@ from rc_hpc.kinds.census.schema import CENSUS
 from rc_hpc.kinds.common.atoms import packed_of
 from rc_hpc.kinds.common.lists import closest_in, quarantine_in_words, short_in_words
 from rc_hpc.kinds.common.options import protocol_of
+from rc_hpc.kinds.common.subsets import CRYSTALS, MOLECULES
 from rc_hpc.kinds.packed.reader import PackedReader, RowReader
 from rc_hpc.oracle.cell import tile
 from rc_hpc.report.page import Structures
+from rc_hpc.symmetry.point_groups import SCHOENFLIES
 
 #: Structures above which phantoms are counted but not drawn: the page stays of a bearable size.
 MOST_DRAWN = 50_000
@@ -27,6 +29,9 @@ MOST_DRAWN = 50_000
 MOST_CAMERAS = 31
 #: Disc radius in covalent radii.
 RADII = 0.5
+#: Steps into which the extent of a structure, with its phantoms, is cut: places of the page are
+#: whole numbers of them, some 0.002 Å.
+STEPS = 4095
 #: How a reading that was not asked for is stored beside wrong (0) and right (1).
 _NOT_DONE = 2
 
@@ -52,9 +57,10 @@ def page(path: Path, packed: Path | None) -> Structures | None:
         if len(protocol.views) > MOST_CAMERAS:
             return None
         plain, arrays = _rows(census)
-        arrays |= _atoms(structures, protocol)
-        arrays |= _phantoms(census, options)
-        arrays |= _cameras(protocol)
+        atoms, positions = _atoms(structures, protocol)
+        phantoms, points = _phantoms(census, options)
+        arrays |= atoms | phantoms | _cameras(protocol)
+        arrays |= _places(atoms["atoms"], positions, phantoms["nPoints"], points)
         used = np.unique(arrays["numbers"]).tolist()
         plain |= _look(used) | {
             "views": list(protocol.views),
@@ -72,30 +78,41 @@ def _rows(census: RowReader) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
     def column(name: str) -> np.ndarray:
         return census.read(f"structures/{name}")
 
-    causes = {n: column(n) for n in ("quarantine", "sweep", "source_space_group")}
-    system = column("crystal_system").tolist()
+    labels = CRYSTALS
+    n = len(census)
+    if census.molecules:
+        labels = MOLECULES
+        names, numbers, quarantine = ("", *SCHOENFLIES), [0] * n, [""] * n
+    else:
+        causes = {n: column(n) for n in ("quarantine", "sweep", "source_space_group")}
+        names = ("", *list(System.__members__)[1:])
+        numbers, quarantine = column("space_group").tolist(), quarantine_in_words(causes)
     plain = {
+        "noun": labels.noun,
         "id": list(map(str, column("id"))),
         "formula": list(map(str, column("formula"))),
         "status": [Status(code).name for code in column("status").tolist()],
         "message": list(map(str, column("message"))),
-        "system": [System(code).name if code else "" for code in system],
-        "number": column("space_group").tolist(),
-        "quarantine": quarantine_in_words(causes),
+        "system": [names[code] for code in column(labels.coarsest).tolist()],
+        "number": numbers,
+        "quarantine": quarantine,
         "short": short_in_words(closest_in(census.path)),
     }
-    right = census.read("cells/correct_crystal_system").astype(np.uint8)
+    right = census.read(f"cells/correct_{labels.coarsest}").astype(np.uint8)
     right[census.read("cells/label_status") == LabelStatus.not_done] = _NOT_DONE
     arrays: dict[str, np.ndarray] = {
         "right": right,
         "certified": census.read("cells/certified").astype(np.uint8),
-        "phantoms": census.read("cells/n_phantoms").astype(np.int32),
+        # Of what has no result there are none.
+        "phantoms": np.maximum(census.read("cells/n_phantoms"), 0),
     }
     return plain, arrays
 
 
-def _atoms(structures: PackedReader, protocol: Protocol) -> dict[str, np.ndarray]:
-    """The drawn atoms of all structures, one after the other."""
+def _atoms(
+    structures: PackedReader, protocol: Protocol
+) -> tuple[dict[str, np.ndarray], np.ndarray]:
+    """How many atoms each structure has, their numbers and positions, one after the other."""
     sizes: list[int] = []
     positions: list[np.ndarray] = [np.empty((0, 3))]
     numbers: list[np.ndarray] = [np.empty(0, np.uint8)]
@@ -105,36 +122,71 @@ def _atoms(structures: PackedReader, protocol: Protocol) -> dict[str, np.ndarray
             positions.append(its)
             numbers.append(species)
         sizes.append(len(cell.numbers) * int(np.prod(protocol.tiling)))
-    return {
-        "atoms": np.array(sizes, np.int32),
-        "atomStart": np.cumsum([0, *sizes]).astype(np.uint32),
-        "positions": np.concatenate(positions).astype(np.float32),
-        "numbers": np.concatenate(numbers).astype(np.uint8),
-    }
+    arrays = {"atoms": np.array(sizes, np.int64), "numbers": np.concatenate(numbers)}
+    return arrays, np.concatenate(positions)
 
 
-def _phantoms(census: RowReader, options: CensusOptions) -> dict[str, np.ndarray]:
-    """Phantoms by acceptance at delta: their places, pairs, and the cameras that allow them."""
+def _phantoms(
+    census: RowReader, options: CensusOptions
+) -> tuple[dict[str, np.ndarray], np.ndarray]:
+    """Phantoms by acceptance at delta: their points, and of each the pairs and cameras.
+
+    A point is a phantom on the subsets that have one of its pairs, all of whose cameras see it.
+    """
     n, views = len(census), len(options.protocol["views"])
     names = ("structure", "gap", "distance", "residual", "number", "position", "view_a", "view_b")
     # Of too many structures no phantom is drawn.
     rows = slice(None) if n <= MOST_DRAWN else slice(0, 0)
     table = {name: census.read(f"phantoms/{name}", rows.start or 0, rows.stop) for name in names}
     chosen = np.flatnonzero((table["gap"] <= options.delta) & (table["distance"] > options.delta))
+    own = {name: values[chosen] for name, values in table.items()}
     bits = np.uint32(1) << np.arange(views, dtype=np.uint32)
-    near = table["residual"][chosen] <= options.delta
-    seen = (near * bits).sum(axis=1, dtype=np.uint32)
-    pair = bits[table["view_a"][chosen]] | bits[table["view_b"][chosen]]
-    points = table["position"][chosen]
-    same = points_of(table["structure"][chosen], table["number"][chosen], points)
-    counts = np.bincount(table["structure"][chosen], minlength=n)
-    return {
-        "phantomStart": np.cumsum([0, *counts]).astype(np.uint32),
-        "points": points.astype(np.float32),
-        "pair": pair.astype(np.uint32),
-        "seen": seen.astype(np.uint32),
-        "point": same.astype(np.int32),
+    seen = ((own["residual"] <= options.delta) * bits).sum(axis=1, dtype=np.uint32)
+    pair = bits[own["view_a"]] | bits[own["view_b"]]
+    point = points_of(own["structure"], own["number"], own["position"])
+    # Pairs of one point, seen by the same cameras, stand together, each once.
+    order = np.lexsort((pair, seen, point, own["structure"]))
+    key = np.stack([own["structure"][order], point[order], seen[order], pair[order]])
+    fresh = np.ones(len(order), bool)
+    fresh[1:] = (key[:, 1:] != key[:, :-1]).any(axis=0)
+    order, key = order[fresh], key[:, fresh]
+    first = np.ones(len(order), bool)
+    first[1:] = (key[:2, 1:] != key[:2, :-1]).any(axis=0)
+    starts = np.flatnonzero(first)
+    arrays = {
+        "nPoints": np.bincount(key[0][first], minlength=n),
+        "nPairs": np.diff(np.append(starts, len(order))),
+        "pair": pair[order],
+        "seen": seen[order],
     }
+    return arrays, own["position"][order[first]]
+
+
+def _places(
+    atoms: np.ndarray, positions: np.ndarray, n_points: np.ndarray, points: np.ndarray
+) -> dict[str, np.ndarray]:
+    """Atoms and phantoms as steps within the box that holds those of their structure.
+
+    Parameters
+    ----------
+    atoms, n_points : (n,)
+        How many each structure has.
+    positions, points : (m, 3)
+        Å.
+    """
+    n = len(atoms)
+    owners = np.repeat(np.arange(n), atoms), np.repeat(np.arange(n), n_points)
+    low, high = np.full((n, 3), np.inf), np.full((n, 3), -np.inf)
+    for owner, places in zip(owners, (positions, points), strict=True):
+        np.minimum.at(low, owner, places)
+        np.maximum.at(high, owner, places)
+    low[~np.isfinite(low)] = 0
+    step = np.maximum((high - low).max(axis=1, initial=0), 1.0) / STEPS
+    steps = [
+        np.rint((places - low[owner]) / step[owner][:, None]).astype(np.uint16).T
+        for owner, places in zip(owners, (positions, points), strict=True)
+    ]
+    return {"low": low, "step": step, "positions": steps[0], "points": steps[1]}
 
 
 def _cameras(protocol: Protocol) -> dict[str, np.ndarray]:

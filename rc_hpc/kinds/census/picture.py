@@ -11,6 +11,7 @@ import numpy as np
 from rc_hpc.core.vocabulary import LabelStatus
 from rc_hpc.geometry.protocol import Protocol
 from rc_hpc.kinds.census.coincidence import clearest
+from rc_hpc.kinds.common.subsets import CRYSTALS, Labels
 from rc_hpc.oracle.cell import tile
 from rc_hpc.report import style
 
@@ -50,7 +51,12 @@ _CROWD = 60
 
 
 def draw_views(
-    cell: Any, protocol: Protocol, subsets: pd.DataFrame, subset: str, phantoms: pd.DataFrame
+    cell: Any,
+    protocol: Protocol,
+    subsets: pd.DataFrame,
+    subset: str,
+    phantoms: pd.DataFrame,
+    labels: Labels = CRYSTALS,
 ) -> Figure:
     """The views of a structure with its phantoms, above the phantoms of each subset.
 
@@ -60,9 +66,11 @@ def draw_views(
     Parameters
     ----------
     cell
-        Lattice, positions and numbers of the conventional cell.
+        Lattice, positions and numbers of the conventional cell; without a lattice of a molecule.
     subsets, phantoms
         See `rc_hpc.api.results.Ceiling`; the phantoms are those of `subset`.
+    labels
+        What the structure is labelled by.
     """
     from matplotlib.figure import Figure
 
@@ -87,7 +95,7 @@ def draw_views(
         if len(phantoms):
             _pair(parts[rows], protocol, positions, numbers, phantoms)
         if several:
-            _all_subsets(parts[-1], protocol, subsets, subset)
+            _all_subsets(parts[-1], protocol, subsets, subset, labels)
         figure.suptitle(
             f"{subsets.loc[subset, 'n_phantoms']} phantoms (×) on {subset}", fontsize="medium"
         )
@@ -204,13 +212,15 @@ def _projected(
     return seen[:, :2] * (protocol.focal[camera] / -seen[:, 2:]), seen[:, 2]
 
 
-def _all_subsets(part: Any, protocol: Protocol, subsets: pd.DataFrame, chosen: str) -> None:
+def _all_subsets(
+    part: Any, protocol: Protocol, subsets: pd.DataFrame, chosen: str, labels: Labels
+) -> None:
     """Phantoms of each subset as bars, above the cameras that it has."""
     bars, members = part.subplots(
         2, 1, sharex=True, height_ratios=(BARS_IN, ROW_IN * len(protocol.views))
     )
     places = np.arange(len(subsets))
-    right = subsets["correct_crystal_system"].to_numpy(bool)
+    right = subsets[f"correct_{labels.coarsest}"].to_numpy(bool)
     read = (subsets["label_status"] != LabelStatus.not_done.name).to_numpy(bool)
     looks = (
         (right, "black", "right"),
@@ -225,7 +235,7 @@ def _all_subsets(part: Any, protocol: Protocol, subsets: pd.DataFrame, chosen: s
                 color=color,
                 edgecolor="black",
                 linewidth=0.7,
-                label=f"crystal system {label}",
+                label=f"{labels.noun} {label}",
             )
     bars.set_ylabel("phantoms")
     bars.set_ylim(0, max(1.0, 1.05 * subsets["n_phantoms"].max()))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from rc_hpc.core.vocabulary import LabelStatus, System
-from rc_hpc.kinds.packed.schema import STRUCTURES
+from rc_hpc.kinds.packed.schema import MOLECULES, STRUCTURES, in_words_of_molecules
 from rc_hpc.store.schema import Column, Schema
 
 _CELL = ("subset",)
@@ -219,10 +219,36 @@ PHANTOMS = (
     ),
 )
 
+_OF_CRYSTALS = (
+    "cells/space_group",
+    "cells/crystal_system",
+    "cells/correct_crystal_system",
+    "cells/correct_bravais",
+    "cells/correct_space_group",
+)
+#: Of molecules: the point group in place of all that a space group says.
+MOLECULE_CELLS = (
+    *(in_words_of_molecules(one) for one in CELLS if one.path not in _OF_CRYSTALS),
+    Column(
+        "cells/point_group",
+        "u1",
+        "1",
+        "Point group of the reconstruction: index into /vocabulary/schoenflies, 0 is none.",
+        _CELL,
+    ),
+)
+
 CENSUS = Schema(
     "census",
     "Model-free render ceilings: what the cameras determine of each structure, for every "
     "subset of them.",
     (*STRUCTURES, *CENSUS_STRUCTURES, *CELLS),
     {"phantoms": PHANTOMS},
+    Schema(
+        "census",
+        "Model-free render ceilings of molecules: what the cameras determine of each, for every "
+        "subset of them.",
+        (*MOLECULES, *CENSUS_STRUCTURES, *MOLECULE_CELLS),
+        {"phantoms": tuple(map(in_words_of_molecules, PHANTOMS))},
+    ),
 )

@@ -27,9 +27,9 @@ _TOLD = 3
 
 
 class Cell(NamedTuple):
-    """A conventional cell as `draw_views` takes it: rows and positions in Å."""
+    """A conventional cell, or a molecule, as `draw_views` takes it: rows and positions in Å."""
 
-    lattice: np.ndarray
+    lattice: np.ndarray | None
     positions: np.ndarray
     numbers: np.ndarray
 
@@ -68,12 +68,14 @@ def show(
     phantoms = computed.phantoms_on([0], chosen)
     cell = _cell(computed)
     lines += [*_readings(computed, subsets), *_why(computed, cell, chosen, phantoms)]
-    return "\n".join(lines), draw_views(cell, computed.protocol, subsets, chosen, phantoms)
+    drawn = draw_views(cell, computed.protocol, subsets, chosen, phantoms, computed.labels)
+    return "\n".join(lines), drawn
 
 
 def _cell(computed: Computed) -> Cell:
     atoms = computed.packed.child("atoms", 0)
-    return Cell(computed.value("structures/lattice", 0), atoms["position"], atoms["number"])
+    lattice = computed.value("structures/lattice", 0) if computed.labels.cells else None
+    return Cell(lattice, atoms["position"], atoms["number"])
 
 
 def _chosen(subsets: pd.DataFrame, asked: str | None, path: Path) -> str:
@@ -90,8 +92,13 @@ def _about(computed: Computed) -> list[str]:
     row = computed.structures().iloc[0]
     title = f"{computed.value('structures/id', 0)}"
     if row["formula"]:
-        title += f": {row['formula']}, {row['n_atoms']} atoms in the conventional cell"
+        title += f": {row['formula']}, {row['n_atoms']} atoms"
+        title += " in the conventional cell" if computed.labels.cells else ""
     lines = [title]
+    if not computed.labels.cells:
+        if row["point_group"]:
+            lines.append(f"truth: point group {row['point_group']}")
+        return [*lines, *_doubtful(computed)]
     if row["space_group"]:
         truth = computed.truth(0)
         which = "as read" if computed.options.truth == "stored" else "conventional cell"
@@ -100,13 +107,16 @@ def _about(computed: Computed) -> list[str]:
         name: computed.rows.batch[f"structures/{name}"]
         for name in ("quarantine", "sweep", "source_space_group")
     }
-    (short,) = short_in_words(computed.rows.batch["structures/min_distance_in_radii"])
-    if short:
-        lines.append(f"doubtful: its closest atoms are at {short}")
+    lines += _doubtful(computed)
     (causes,) = quarantine_in_words(batch)
     if causes:
         lines.append(f"quarantined: {causes}")
     return lines
+
+
+def _doubtful(computed: Computed) -> list[str]:
+    (short,) = short_in_words(computed.rows.batch["structures/min_distance_in_radii"])
+    return [f"doubtful: its closest atoms are at {short}"] if short else []
 
 
 def _readings(computed: Computed, subsets: pd.DataFrame) -> list[str]:
@@ -117,7 +127,7 @@ def _readings(computed: Computed, subsets: pd.DataFrame) -> list[str]:
         proof = "certified" if full["certified"] else "not certified"
         lines.append(f"all {full['views']} cameras, delta {delta:g} Å: {_reading(full)}, {proof}")
     read = subsets[subsets["label_status"] != "not_done"]
-    wrong = read[~read["correct_crystal_system"]]
+    wrong = read[~read[computed.right]]
     told = "" if len(read) == len(subsets) else f" that were labelled, of {len(subsets)}"
     lines.append(f"wrong on {len(wrong)} of {len(read)} view subsets{told}")
     lines += [f"  {name}: {_reading(one)}, {_phantoms(one)}" for name, one in wrong.iterrows()]
@@ -130,6 +140,9 @@ def _readings(computed: Computed, subsets: pd.DataFrame) -> list[str]:
 
 
 def _reading(one: pd.Series) -> str:
+    if "space_group" not in one:
+        group = f"point group {one['point_group']}" if one["point_group"] else "no point group"
+        return f"{group}, {one['n_recovered']} atoms"
     if not one["space_group"]:
         return f"{one['n_recovered']} atoms without a label"
     read = label(int(one["space_group"]))

@@ -22,7 +22,13 @@ def _reference(counts: CensusCounts) -> pd.DataFrame:
     quarantined = counts.n_quarantined + counts.n_dropped
     labelled = int(counts.kept.n) + quarantined
     return frames.reference(
-        counts.sets(), counts.subsets, counts.n_rows, quarantined, labelled, reading
+        counts.sets(),
+        counts.subsets,
+        counts.n_rows,
+        quarantined,
+        labelled,
+        reading,
+        counts.labels,
     )
 
 
@@ -43,7 +49,12 @@ def _full(counts: CensusCounts) -> str:
 
 
 TABLES = (
-    Maker("reference", "Model-free reference, crystal system", _reference, note=verdict),
+    Maker(
+        "reference",
+        lambda counts: f"Model-free reference, {counts.labels.noun}",
+        _reference,
+        note=verdict,
+    ),
     Maker(
         "subsets",
         "View subsets: structures with phantoms, all phantoms and their mean, by acceptance at "
@@ -54,8 +65,10 @@ TABLES = (
     ),
     Maker(
         "views",
-        "View curve, crystal system: R1 of the subsets by their number of views; excess is "
-        "recovered less drawn atoms",
+        lambda counts: (
+            f"View curve, {counts.labels.noun}: R1 of the subsets by their number of "
+            "views; excess is recovered less drawn atoms"
+        ),
         lambda counts: monotonicity.by_size(counts.sets(), counts.subsets),
     ),
     Maker(
@@ -72,12 +85,12 @@ TABLES = (
     Maker(
         "granularity",
         lambda counts: f"Ceilings by granularity of the label{_full(counts)}",
-        lambda counts: frames.by_granularity(counts.sets(), counts.subsets),
+        lambda counts: frames.by_granularity(counts.sets(), counts.subsets, counts.labels),
     ),
     Maker(
         "systems",
-        lambda counts: f"Ceilings by true crystal system{_full(counts)}",
-        lambda counts: frames.by_system(counts.sets(), counts.subsets),
+        lambda counts: f"Ceilings by true {counts.labels.noun}{_full(counts)}",
+        lambda counts: frames.by_system(counts.sets(), counts.subsets, counts.labels),
     ),
     Maker(
         "phantom-deltas",

@@ -6,18 +6,26 @@ from dataclasses import dataclass, fields
 
 import numpy as np
 
-from rc_hpc.core.constants import CRYSTAL_SYSTEMS
-from rc_hpc.kinds.common.subsets import GRANULARITIES
+from rc_hpc.kinds.common.subsets import CRYSTALS, Labels
 
 #: Codes of a label of any granularity: 0 is none, space-group numbers need the most.
 N_CODES = 231
 
-#: Columns that `tally` needs, one value per structure.
-STRUCTURE_COLUMNS = ("n_atoms", *GRANULARITIES, *(f"{name}_conventional" for name in GRANULARITIES))
+
+def structure_columns(labels: Labels) -> tuple[str, ...]:
+    """Columns that `tally` needs, one value per structure."""
+    names = labels.granularities
+    return ("n_atoms", *names, *(f"{name}_conventional" for name in names if labels.cells))
+
+
+def cell_columns(labels: Labels) -> tuple[str, ...]:
+    """Columns that `tally` needs, one value per structure and subset."""
+    return (*_CELLS, *(f"correct_{name}" for name in labels.granularities))
+
+
 #: Those of the following that files of version 0.2.0 and before lack, and what stands for them.
 LATER_COLUMNS = {"n_phantoms_strict": -1, "near_tie": False, "unique_any": -1}
-#: Columns that `tally` needs, one value per structure and subset.
-CELL_COLUMNS = (
+_CELLS = (
     "n_recovered",
     "n_phantoms",
     "n_phantoms_exact",
@@ -26,9 +34,9 @@ CELL_COLUMNS = (
     "atom_error",
     "certified",
     "labelled",
-    *(f"correct_{name}" for name in GRANULARITIES),
 )
 _LARGEST = ("point_error", "atom_error")
+STRUCTURE_COLUMNS, CELL_COLUMNS = structure_columns(CRYSTALS), cell_columns(CRYSTALS)
 
 
 @dataclass(frozen=True)
@@ -40,7 +48,8 @@ class Tally:
     n : () int64
         Structures.
     by_system : (8,) int64
-        Structures by the code of their true crystal system.
+        Structures by the code of their true crystal system; of molecules, here and below, of
+        their point group, and one granularity.
     same : (4,) int64
         Structures whose stored and conventional cells have one label, by granularity.
     truths : (4, 231) int64
@@ -90,7 +99,9 @@ class Tally:
         return Tally(**joined)
 
 
-def tally(rows: dict[str, np.ndarray], truth: str, tiling: int = 1) -> Tally:
+def tally(
+    rows: dict[str, np.ndarray], truth: str, tiling: int = 1, labels: Labels = CRYSTALS
+) -> Tally:
     """Tally of a block of computed structures.
 
     Parameters
@@ -101,11 +112,14 @@ def tally(rows: dict[str, np.ndarray], truth: str, tiling: int = 1) -> Tally:
         `stored` or `conventional`: the cell whose label is true.
     tiling
         Conventional cells in the drawn cell.
+    labels
+        What the structures are labelled by.
     """
+    names = labels.granularities
     suffix = {"stored": "", "conventional": "_conventional"}[truth]
-    true = {name: rows[name + suffix].astype(np.int64) for name in GRANULARITIES}
-    system, right = true["crystal_system"], rows["correct_crystal_system"]
-    n_systems = len(CRYSTAL_SYSTEMS) + 1
+    true = {name: rows[name + suffix].astype(np.int64) for name in names}
+    system, right = true[labels.coarsest], rows[f"correct_{labels.coarsest}"]
+    n_systems = len(labels.classes) + 1
 
     def total(name: str) -> np.ndarray:
         return np.asarray(rows[name].sum(axis=0, dtype=np.int64))
@@ -113,15 +127,10 @@ def tally(rows: dict[str, np.ndarray], truth: str, tiling: int = 1) -> Tally:
     return Tally(
         n=np.int64(len(system)),
         by_system=np.bincount(system, minlength=n_systems),
-        same=np.array(
-            [
-                np.count_nonzero((rows[name] != 0) & (rows[name] == rows[f"{name}_conventional"]))
-                for name in GRANULARITIES
-            ]
-        ),
+        same=np.array([_same(rows, name) if labels.cells else 0 for name in names]),
         truths=np.array([np.bincount(codes, minlength=N_CODES) for codes in true.values()]),
         atoms=total("n_atoms") * tiling,
-        correct=np.array([total(f"correct_{name}") for name in GRANULARITIES]),
+        correct=np.array([total(f"correct_{name}") for name in names]),
         correct_by_system=np.array(
             [right[system == code].sum(axis=0, dtype=np.int64) for code in range(n_systems)]
         ),
@@ -138,3 +147,9 @@ def tally(rows: dict[str, np.ndarray], truth: str, tiling: int = 1) -> Tally:
         with_phantoms_strict=np.count_nonzero(rows["n_phantoms_strict"] > 0, axis=0),
         **{name: np.fmax.reduce(rows[name], axis=0, initial=np.nan) for name in _LARGEST},
     )
+
+
+def _same(rows: dict[str, np.ndarray], name: str) -> int:
+    """Structures whose stored and conventional cells have one label."""
+    known = (rows[name] != 0) & (rows[name] == rows[f"{name}_conventional"])
+    return int(np.count_nonzero(known))

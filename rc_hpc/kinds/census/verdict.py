@@ -23,6 +23,12 @@ GLOSSARY = {
     "source claims another",
     "phantom": "a point where rays of several cameras meet and no atom is",
 }
+#: The same of molecules, which have no lattice.
+GLOSSARY_OF_MOLECULES = {
+    word: meaning.replace("crystal of this lattice", "molecule").replace("crystal", "molecule")
+    for word, meaning in GLOSSARY.items()
+    if word not in ("R0", "quarantined")
+}
 
 
 def verdict(counts: CensusCounts) -> str:
@@ -34,12 +40,17 @@ def verdict(counts: CensusCounts) -> str:
             f"followed less far than {counts.options['delta_max']:g} Å, in all up to "
             f"{counts.followed.shortest:.3g} Å (structures/delta_max)."
         )
-    used = {"R0", "R1"} | ({"certified"} if counts.subsets.full is not None else set())
+    used = (
+        {"R1"}
+        | ({"R0"} if counts.labels.cells else set())
+        | ({"certified"} if counts.subsets.full is not None else set())
+    )
     if unique_of(counts) is not None:
         used.add("unique")
     if counts.n_quarantined or counts.n_dropped:
         used.add("quarantined")
-    lines += [f"{word}: {meaning}." for word, meaning in GLOSSARY.items() if word in used]
+    glossary = GLOSSARY if counts.labels.cells else GLOSSARY_OF_MOLECULES
+    lines += [f"{word}: {meaning}." for word, meaning in glossary.items() if word in used]
     return "\n".join(lines)
 
 
@@ -50,26 +61,29 @@ def sentence(counts: CensusCounts) -> str:
     options = counts.options
     drawn = prod(options["protocol"]["tiling"])
     cells = "one cell drawn" if drawn == 1 else f"{drawn} cells drawn"
-    conditions = f"{cells}, delta {options['delta']:g} Å"
+    conditions = f"delta {options['delta']:g} Å"
+    if counts.labels.cells:
+        conditions = f"{cells}, {conditions}"
+    noun = f"{counts.labels.structure}s"
     refused = sum(rows for status, (rows, *_) in counts.status.items() if status != Status.ok.name)
     aside = [f"{refused} refused"] if refused else []
     if name == "without quarantined" and counts.n_quarantined:
         aside.append(f"{counts.n_quarantined} quarantined left out")
     conditions = "; ".join([conditions, *aside])
     if n == 0:
-        return f"No structure was computed ({conditions})."
+        return f"No {counts.labels.structure} was computed ({conditions})."
     if subsets.full is None:
         read = tally.correct[0, subsets.labelled]
         least, most = read.min(), read.max()
         said = (
             f"On {len(read)} view subsets the oracle reads {_range(least, most)} of {n} "
-            f"structures rightly ({conditions})."
+            f"{noun} rightly ({conditions})."
         )
     else:
         full = subsets.full
         said = (
             f"With all {subsets.sizes[full]} cameras the oracle reads {tally.correct[0, full]} of "
-            f"{n} structures rightly ({conditions}); {tally.certified[full]} are certified"
+            f"{n} {noun} rightly ({conditions}); {tally.certified[full]} are certified"
         )
         unique = unique_of(counts)
         said += "." if unique is None else f", {unique} unique."

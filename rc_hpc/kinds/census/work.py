@@ -30,7 +30,9 @@ def statics(options: CensusOptions) -> dict[str, Any]:
 
 def costs(options: CensusOptions, _shared: Any, rows: Rows) -> np.ndarray:
     """Predicted time of each structure, (n,), ms."""
-    return (LABEL_EVERY if options.label_every else 1.0) * census_costs(rows)
+    return (LABEL_EVERY if options.label_every else 1.0) * census_costs(
+        rows, options.pack.molecules
+    )
 
 
 def facts(options: CensusOptions) -> tuple[dict[str, Any], float]:

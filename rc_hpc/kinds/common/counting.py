@@ -17,6 +17,7 @@ from rc_hpc.core.errors import RcError, Status
 from rc_hpc.kinds.common.subsets import Subsets
 from rc_hpc.store import layout
 from rc_hpc.store.reader import dataset_of, open_ours, read_table
+from rc_hpc.store.schema import of_molecules
 
 #: Bytes of the widest column of a block of rows; all columns of a block take about ten times that.
 BLOCK_BYTES = 1 << 23
@@ -78,7 +79,7 @@ def sets_of(
 
     The first is the headline; `mark` gives both, unless they are equal.
     """
-    if options["quarantine"] == "keep":
+    if options["quarantine"] == "keep" or of_molecules(options):
         return {"all": kept + quarantined}
     sets = {"without quarantined": kept}
     if n_quarantined:
@@ -177,8 +178,11 @@ class RowFile:
         }
         self._about = {
             name: dataset_of(self.h5, path, f"structures/{name}")
-            for name in ("id", "message", "status", "quarantine")
+            for name in ("id", "message", "status")
         }
+        self._flags = None
+        if not of_molecules(self.options):  # which are not quarantined
+            self._flags = dataset_of(self.h5, path, "structures/quarantine")
         self._status: ByStatus = {}
 
     def __enter__(self) -> Self:
@@ -232,8 +236,10 @@ class RowFile:
                     f"{self.path}: structure {id_!r} has status ok but no result for some "
                     f"{self._axis}: compute it again"
                 )
-            flags = layout.read_rows(self._about["quarantine"], block)
-            yield Block(block.start, block.stop, rows, ok, flags != 0)
+            flagged = np.zeros(len(ok), bool)
+            if self._flags is not None:
+                flagged = layout.read_rows(self._flags, block) != 0
+            yield Block(block.start, block.stop, rows, ok, flagged)
 
     def tallied(
         self, tally: Callable[[Columns], Any], block_bytes: int = BLOCK_BYTES

@@ -15,10 +15,10 @@ class Exported:
     Attributes
     ----------
     id
-    lattice : (3, 3) float64
-        Vectors of the drawn cell as rows, Å.
+    lattice : (3, 3) float64 or None
+        Vectors of the drawn cell as rows, Å; None of a molecule.
     positions : (n, 3) float64
-        Å, in the frame of `lattice`.
+        Å, in the frame of `lattice`, of a molecule as it stands before the cameras.
     numbers : (n,) int
         Atomic numbers.
     facts
@@ -28,7 +28,7 @@ class Exported:
     """
 
     id: str
-    lattice: np.ndarray
+    lattice: np.ndarray | None
     positions: np.ndarray
     numbers: np.ndarray
     facts: dict[str, Any]

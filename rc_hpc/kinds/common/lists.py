@@ -17,12 +17,17 @@ from rc_hpc.core.vocabulary import System
 from rc_hpc.report.tables import Table
 from rc_hpc.store.batch import Batch
 from rc_hpc.store.reader import open_ours, read_table
+from rc_hpc.symmetry.point_groups import SCHOENFLIES
 
 if TYPE_CHECKING:
     import pandas as pd
 
 #: Causes of a quarantine by their bits.
-CAUSES = ("label depends on the tolerance", "source claims another space group")
+CAUSES = (
+    "label depends on the tolerance",
+    "source claims another space group",
+    "label depends on the order of the atoms",
+)
 _COLUMNS = ("id", "formula", "n_atoms", "crystal_system", "space_group", "status")
 _AFTER = ("short_distance", "quarantine", "message")
 _NEEDED = (*_COLUMNS, *_AFTER[1:], "sweep", "source_space_group")
@@ -62,16 +67,21 @@ def lists_of(path: Path, kind: Kind, names: Sequence[str]) -> list[Table]:
 
     of_kind = kind.load("details")
     details = of_kind(path) if of_kind else None
-    columns = {column.path for column in kind.load("schema").main}
-    of_structures = columns.issuperset(f"structures/{name}" for name in _NEEDED)
-    frame = _basic(path) if of_structures else _plain(path)
+    columns = {column.path for column in kind.load("schema").of(options_in(path)).main}
+    after: tuple[str, ...] = _AFTER
+    if columns.issuperset(f"structures/{name}" for name in _NEEDED):
+        frame = _basic(path)
+    elif "structures/point_group" in columns:
+        frame, after = _molecules(path), ("short_distance", "message")
+    else:
+        frame, after = _plain(path), ("message",)
     refused = (frame["status"] != Status.ok.name).to_numpy()
     wrong = refused.astype(np.int64) * np.iinfo(np.int64).max
     fails, told = "that were refused", ""
     if details:
         for name, values in details.columns.items():
             dtype = "Float64" if name.endswith("_angstrom") else object
-            place = len(frame.columns) - len(_AFTER)
+            place = len(frame.columns) - len(after)
             frame.insert(place, name, pd.Series(values, dtype=dtype))
         wrong = np.where(refused, wrong, details.wrong)
         fails, told = f"{fails} or {details.fails}", f"; {details.told}"
@@ -107,6 +117,23 @@ def _basic(path: Path) -> pd.DataFrame:
     frame = pd.DataFrame(columns)
     for name, lacking in (("n_atoms", batch["n_atoms"] == 0), ("space_group", ~known)):
         frame.loc[lacking, name] = pd.NA
+    return frame
+
+
+def _molecules(path: Path) -> pd.DataFrame:
+    """What every file says of each molecule."""
+    import pandas as pd
+
+    names = ("id", "formula", "n_atoms", "point_group", "status", "message")
+    read = read_table(path, [f"structures/{name}" for name in names])
+    batch = {name: read[f"structures/{name}"] for name in names}
+    frame = pd.DataFrame({name: batch[name] for name in ("id", "formula")})
+    frame["n_atoms"] = pd.array(batch["n_atoms"], "Int64")
+    frame.loc[batch["n_atoms"] == 0, "n_atoms"] = pd.NA
+    frame["point_group"] = np.array(("", *SCHOENFLIES), object)[batch["point_group"]]
+    frame["status"] = [Status(code).name for code in batch["status"].tolist()]
+    frame["short_distance"] = short_in_words(closest_in(path))
+    frame["message"] = batch["message"]
     return frame
 
 
@@ -154,7 +181,7 @@ def quarantine_in_words(batch: Batch) -> list[str]:
             groups = ", ".join(str(number) for number in dict.fromkeys(sweep.tolist()) if number)
             its[0] += f" ({groups})"
         if bits & 2:
-            its[-1] += f" ({claimed})"
+            its[bits & 1] += f" ({claimed})"
         causes.append("; ".join(its))
     return causes
 

@@ -5,14 +5,24 @@ from __future__ import annotations
 import dataclasses
 import json
 import math
-from collections.abc import Mapping
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from rc_hpc.core import constants
 from rc_hpc.core.errors import UsageError
 from rc_hpc.core.lazy import resolve
-from rc_hpc.core.options import at_least, once_each, opt, some_of, text_of, tolerance
+from rc_hpc.core.options import (
+    Options,
+    at_least,
+    once_each,
+    opt,
+    own,
+    some_of,
+    text_of,
+    tolerance,
+)
 from rc_hpc.core.vocabulary import QUARANTINE_POLICIES, TRUTHS
 
 if TYPE_CHECKING:
@@ -125,6 +135,46 @@ def max_candidates(most: int = 100_000_000) -> Any:
     )
 
 
+@dataclass(frozen=True)
+class Molecular(Options):
+    """Options of kinds that know molecules too: what only a crystal has is refused, and not told.
+
+    Derived classes have a group ``pack`` of `rc_hpc.kinds.packed.options.PackOptions`.
+    """
+
+    #: Options that ask for something of a cell.
+    of_cells: ClassVar[tuple[str, ...]] = ("truth", "quarantine")
+
+    @property
+    def molecules(self) -> bool:
+        """Whether the structures are molecules."""
+        pack: Any = getattr(self, "pack")  # noqa: B009 - of the derived class
+        return bool(pack.molecules)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if not self.molecules:
+            return
+        for declared in own(type(self)):
+            if declared.field in self.of_cells and (
+                getattr(self, declared.field) != declared.asked
+            ):
+                raise UsageError(f"{declared.flag} is of crystals: molecules have no cell")
+        protocol: Mapping[str, Any] = getattr(self, "protocol")  # noqa: B009
+        if math.prod(protocol["tiling"]) != 1:
+            raise UsageError(
+                f"tiling {shown_tiling(protocol['tiling'])} repeats a cell, and molecules have "
+                "none: --tiling 1"
+            )
+
+    def _untold(self) -> Collection[str]:
+        return self.of_cells if self.molecules else ()
+
+    def _phrases(self) -> Iterator[str]:
+        for phrase in super()._phrases():
+            yield phrase.removesuffix(", tiling 1x1x1") if self.molecules else phrase
+
+
 def identity_of(cameras: Protocol) -> dict[str, Any]:
     """A protocol as it is recorded."""
     return {"name": cameras.name, **cameras.identity()}
@@ -209,8 +259,8 @@ def of_pictures(values: dict[str, Any]) -> dict[str, Any]:
         Cameras or tiling are asked for as well.
     """
     path = values["for_pictures"]
-    for flag, own in (("--protocol", PROTOCOL), ("--tiling", None)):
-        if values[flag[2:]] != own:
+    for flag, usual in (("--protocol", PROTOCOL), ("--tiling", None)):
+        if values[flag[2:]] != usual:
             raise UsageError(f"--for-pictures takes cameras and tiling from {path}: drop {flag}")
     if not path.is_file():
         raise UsageError(f"--for-pictures: no file {path}")

@@ -12,6 +12,7 @@ from rc_hpc.geometry.pairs import subset_masks
 from rc_hpc.geometry.protocol import Protocol
 from rc_hpc.kinds.common.options import protocol_of
 from rc_hpc.symmetry.labels import BRAVAIS_LATTICES, POINT_GROUPS
+from rc_hpc.symmetry.point_groups import SCHOENFLIES
 from rc_hpc.symmetry.stability import settings
 
 
@@ -22,6 +23,10 @@ def vocabulary(pack: Any) -> dict[str, Any]:
     ----------
     pack : PackOptions
     """
+    if pack.molecules:
+        told = "Point group in Schoenflies' notation by stored code."
+        names = ["", *SCHOENFLIES]
+        return {"vocabulary/schoenflies": (names, "1", told, ("schoenflies_code",))}
     return {
         "vocabulary/bravais": (
             ["", *BRAVAIS_LATTICES],
@@ -89,7 +94,8 @@ def protocol_datasets(protocol: Protocol) -> dict[str, Any]:
 
 def subset_dims(options: Any) -> dict[str, int]:
     """Lengths of the dimensions that every result over view subsets has."""
-    return {"setting": len(SWEEP), "subset": len(options.subsets)}
+    of_labels = {} if options.pack.molecules else {"setting": len(SWEEP)}
+    return of_labels | {"subset": len(options.subsets)}
 
 
 def subset_statics(options: Any) -> dict[str, Any]:
@@ -98,9 +104,12 @@ def subset_statics(options: Any) -> dict[str, Any]:
     if tau := getattr(options, "packed_tau", None):
         packed = replace(packed, tau=tau)
     kappas = protocol.kappas()
+    cameras = protocol_datasets(protocol)
+    if packed.molecules:  # there is no cell to repeat
+        del cameras["protocol/tiling"]
     return {
         **vocabulary(packed),
-        **protocol_datasets(protocol),
+        **cameras,
         "subsets/mask": (
             subset_masks(subsets),
             "1",

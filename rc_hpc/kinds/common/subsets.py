@@ -2,13 +2,55 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from rc_hpc.core.constants import CRYSTAL_SYSTEMS
+from rc_hpc.store.schema import of_molecules
+from rc_hpc.symmetry.point_groups import SCHOENFLIES
+
 #: Granularities of a label, as the columns of a census are named.
 GRANULARITIES = ("crystal_system", "bravais", "point_group", "space_group")
+
+
+@dataclass(frozen=True)
+class Labels:
+    """What structures are labelled by.
+
+    Attributes
+    ----------
+    granularities : tuple of str
+        As the columns of a file are named, coarse ones first.
+    classes : tuple of str
+        Names of the codes of the coarsest, from 1 on.
+    noun
+        What the coarsest is called.
+    structure
+        What one is called, and whether it has a cell.
+    """
+
+    granularities: tuple[str, ...]
+    classes: tuple[str, ...]
+    noun: str
+    structure: str
+    cells: bool
+
+    @property
+    def coarsest(self) -> str:
+        """As its column is named."""
+        return self.granularities[0]
+
+
+CRYSTALS = Labels(GRANULARITIES, CRYSTAL_SYSTEMS, "crystal system", "structure", True)
+MOLECULES = Labels(("point_group",), SCHOENFLIES, "point group", "molecule", False)
+
+
+def labels_of(options: Mapping[str, Any]) -> Labels:
+    """What the structures of a file with these options, as recorded, are labelled by."""
+    return MOLECULES if of_molecules(options) else CRYSTALS
 
 
 @dataclass(frozen=True)

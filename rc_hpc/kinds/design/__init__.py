@@ -65,6 +65,7 @@ KIND = Kind(
         "status": "rows by status, with an example of each",
     },
     summary=("verdict", "candidates", "status"),
+    lattice="directions are judged by the lattice vectors that they look along",
     code=(
         *SUBSETS,
         *NOISE,

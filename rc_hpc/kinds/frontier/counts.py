@@ -22,6 +22,8 @@ from rc_hpc.kinds.common.counting import (
     chosen,
     subsets_of,
 )
+from rc_hpc.kinds.common.lists import options_in
+from rc_hpc.kinds.common.subsets import Labels, labels_of
 from rc_hpc.kinds.frontier.frames import (
     POINT_COLUMNS,
     STRUCTURE_COLUMNS,
@@ -55,6 +57,11 @@ class FrontierCounts(Counts):
     quarantined: FrontierTally
     curves: dict[str, tuple[np.ndarray, np.ndarray]]
 
+    @property
+    def labels(self) -> Labels:
+        """What the structures are labelled by."""
+        return labels_of(self.options)
+
 
 def count_frontier(path: str | Path, block_bytes: int = BLOCK_BYTES) -> FrontierCounts:
     """Count a frontier file.
@@ -65,7 +72,9 @@ def count_frontier(path: str | Path, block_bytes: int = BLOCK_BYTES) -> Frontier
         Not a frontier file of ours, or one without results for rows that should have them.
     """
     columns = {name: f"structures/{name}" for name in ("delta_max", *STRUCTURE_COLUMNS)}
-    columns |= {name: f"frontier/{name}" for name in POINT_COLUMNS}
+    labels = labels_of(options_in(path))
+    names = (*POINT_COLUMNS, f"correct_{labels.coarsest}")
+    columns |= {name: f"frontier/{name}" for name in names}
     static = (*STATIC, *_AXES)
     with RowFile(path, "frontier", columns, "point_error", "delta", static) as file:
         enumeration, merge, deltas, symprecs = (file.static[name] for name in _AXES)
@@ -83,7 +92,7 @@ def count_frontier(path: str | Path, block_bytes: int = BLOCK_BYTES) -> Frontier
                 intervals = chosen(profile, own)
                 some = chosen(block.rows, rows)
                 reach = some.pop("delta_max")
-                tallies.append(tally_frontier(some, intervals, axes.deltas, tiling))
+                tallies.append(tally_frontier(some, intervals, axes.deltas, tiling, labels))
                 place = np.cumsum(rows)[owner[own]] - 1
                 curve.add(place, intervals, some["separation"], reach)
             of_blocks.append(tallies)

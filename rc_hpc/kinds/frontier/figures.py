@@ -9,6 +9,7 @@ import numpy as np
 from rc_hpc.core.vocabulary import MERGE_RULES
 from rc_hpc.report import style
 from rc_hpc.report.plot import Given, NothingToDraw, Plot
+from rc_hpc.store.schema import of_molecules
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
 MOST_SIZES = 5
 #: Readings that get a panel of the grid.
 MOST_READINGS = 12
+_SYMPREC = "symprec_angstrom"
 
 
 def frontier(given: Given) -> Figure:
@@ -53,10 +55,17 @@ def frontier(given: Given) -> Figure:
 
 
 def _at_one_symprec(given: Given) -> pd.DataFrame:
-    """The rows labelled at the file's tau, or at the symprec nearest to it."""
-    frame, tau = given.frame, given.options["pack"]["tau"]
-    nearest = min(set(frame["symprec_angstrom"]), key=lambda symprec: abs(symprec - tau))
-    return frame[frame["symprec_angstrom"] == nearest]
+    """The rows labelled at the file's own tolerance, or at the one nearest to it."""
+    frame, pack = given.frame, given.options["pack"]
+    column = _tolerance(frame)
+    own = pack["tau"] if column == _SYMPREC else pack["group_tolerance"]
+    nearest = min(set(frame[column]), key=lambda one: abs(one - own))
+    return frame[frame[column] == nearest]
+
+
+def _tolerance(frame: pd.DataFrame) -> str:
+    """The column of the labels' tolerance: of space groups, or of molecules' point groups."""
+    return _SYMPREC if _SYMPREC in frame else "group_tolerance_angstrom"
 
 
 def _lines(ax: Axes, shown: pd.DataFrame, rules: list[str]) -> None:
@@ -113,21 +122,23 @@ def certified(given: Given) -> Figure:
         where="post",
         **style.series(0) | {"marker": "none", "linewidth": 0.8},
     )
-    ax.axvline(given.options["pack"]["tau"], label="tau", **style.GUIDE)
+    if not of_molecules(given.options):
+        ax.axvline(given.options["pack"]["tau"], label="tau", **style.GUIDE)
+        ax.legend(loc="lower left")
     ax.set_xlim(start, horizon)
     style.log_lengths(ax)
     style.share_limits(ax, count / n)
     ax.grid(axis="y", **style.GRID)
     ax.set_xlabel("delta (Å)")
     ax.set_ylabel(f"certified, share of {int(n[0])} structures")
-    ax.legend(loc="lower left")
     return made
 
 
 def grid(given: Given) -> Figure:
     """Structures with the right label over delta and symprec, full protocol, a panel a reading."""
     frame = given.frame[given.frame["views"] == given.frame["views"].max()]
-    deltas, symprecs = sorted(set(frame["delta_angstrom"])), sorted(set(frame["symprec_angstrom"]))
+    tolerance = _tolerance(frame)
+    deltas, symprecs = sorted(set(frame["delta_angstrom"])), sorted(set(frame[tolerance]))
     if len(symprecs) < 2:
         raise NothingToDraw("needs more than one symprec: --symprecs of the sweep")
     readings = list(frame.groupby(["enumeration", "merge"], sort=False))[:MOST_READINGS]
@@ -144,9 +155,7 @@ def grid(given: Given) -> Figure:
     for ax in list(axes.flat)[len(readings) :]:
         ax.remove()
     for ax, ((enumeration, rule), cells) in zip(axes.flat, readings, strict=False):
-        table = cells.pivot(
-            index="symprec_angstrom", columns="delta_angstrom", values=["R1", "R1_count"]
-        )
+        table = cells.pivot(index=tolerance, columns="delta_angstrom", values=["R1", "R1_count"])
         share, count = table["R1"].to_numpy(float), table["R1_count"].to_numpy(int)
         old = {
             (symprec, delta): found
@@ -185,9 +194,10 @@ def grid(given: Given) -> Figure:
         ax.tick_params(length=0)
         ax.set_title(f"{enumeration}, {rule}" + ("; in brackets: recorded" if old else ""))
         ax.set_xlabel("delta (Å)")
-        ax.set_ylabel("symprec (Å)")
+        ax.set_ylabel("symprec (Å)" if tolerance == _SYMPREC else "group tolerance (Å)")
     made.suptitle(
-        f"structures of {int(frame['n'].iloc[0])} with the right crystal system, {_sets(frame)}",
+        f"structures of {int(frame['n'].iloc[0])} with the right "
+        f"{'crystal system' if tolerance == _SYMPREC else 'point group'}, {_sets(frame)}",
         fontsize=8,
     )
     return made

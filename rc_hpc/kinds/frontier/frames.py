@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from rc_hpc.kinds.common.subsets import GRANULARITIES, Subsets
+from rc_hpc.kinds.common.subsets import CRYSTALS, Labels, Subsets
 from rc_hpc.stats.frames import frame_of
 from rc_hpc.stats.intervals import wilson
 
@@ -16,12 +16,7 @@ if TYPE_CHECKING:
 
 #: Columns that `tally_frontier` needs, by structure, and further by the axes of the file.
 STRUCTURE_COLUMNS = ("n_atoms", "separation")
-POINT_COLUMNS = (
-    "n_recovered",
-    "point_error",
-    "certified",
-    *(f"correct_{name}" for name in GRANULARITIES),
-)
+POINT_COLUMNS = ("n_recovered", "point_error", "certified")
 
 
 @dataclass(frozen=True)
@@ -52,8 +47,8 @@ class FrontierTally:
     ----------
     n : () int64
         Structures.
-    correct : (4, R, D, T, K) int64
-        Structures with the true label, by granularity.
+    correct : (R, D, T, K) int64
+        Structures with the true label, the coarsest there is.
     more, fewer : (R, D, K) int64
         Structures with more, and with fewer atoms than there are.
     certified : (D, K) int64
@@ -87,28 +82,33 @@ class FrontierTally:
 
 
 def tally_frontier(
-    rows: dict[str, np.ndarray], profile: dict[str, np.ndarray], deltas: np.ndarray, tiling: int = 1
+    rows: dict[str, np.ndarray],
+    profile: dict[str, np.ndarray],
+    deltas: np.ndarray,
+    tiling: int = 1,
+    labels: Labels = CRYSTALS,
 ) -> FrontierTally:
     """Tally of a block of computed structures.
 
     Parameters
     ----------
     rows
-        `STRUCTURE_COLUMNS` (n,) and `POINT_COLUMNS` as in the file, any n from 0 on.
+        `STRUCTURE_COLUMNS` (n,), `POINT_COLUMNS` and ``correct_`` of the coarsest label as in the
+        file, any n from 0 on.
     profile
         `subset`, `kind`, `delta_from` and `delta_to` of the same structures.
     deltas : (D,) float64
     tiling
         Conventional cells in the drawn cell.
+    labels
+        What the structures are labelled by.
     """
     atoms = (rows["n_atoms"] * tiling)[:, None, None, None]
     n_subsets = rows["certified"].shape[-1]
     exact = profile["kind"] != 0
     return FrontierTally(
         n=np.int64(len(rows["n_atoms"])),
-        correct=np.array(
-            [rows[f"correct_{name}"].sum(axis=0, dtype=np.int64) for name in GRANULARITIES]
-        ),
+        correct=rows[f"correct_{labels.coarsest}"].sum(axis=0, dtype=np.int64),
         more=np.count_nonzero(rows["n_recovered"] > atoms, axis=0),
         fewer=np.count_nonzero(rows["n_recovered"] < atoms, axis=0),
         certified=rows["certified"].sum(axis=0, dtype=np.int64),
@@ -181,8 +181,8 @@ def certified_steps(
     return delta[kept], certified[kept]
 
 
-def by_delta(sets: dict[str, FrontierTally], axes: Axes) -> pd.DataFrame:
-    """R1 of the crystal system.
+def by_delta(sets: dict[str, FrontierTally], axes: Axes, labels: Labels = CRYSTALS) -> pd.DataFrame:
+    """R1 of the crystal system; of molecules of the point group, within its tolerance.
 
     One row per set of structures, reading, number of views, symprec and delta.
 
@@ -190,12 +190,13 @@ def by_delta(sets: dict[str, FrontierTally], axes: Axes) -> pd.DataFrame:
     `fewer` count cells with a wrong number of atoms.
     """
     records = []
+    tolerance = "symprec_angstrom" if labels.cells else "group_tolerance_angstrom"
     for name, t in sets.items():
         for r, (enumeration, rule) in enumerate(axes.readings):
             for size, chosen in axes.subsets.by_size().items():
                 for s, symprec in enumerate(axes.symprecs):
                     for d, delta in enumerate(axes.deltas):
-                        count = int(t.correct[0, r, d, s, chosen].sum())
+                        count = int(t.correct[r, d, s, chosen].sum())
                         records.append(
                             {
                                 "structures": name,
@@ -203,7 +204,7 @@ def by_delta(sets: dict[str, FrontierTally], axes: Axes) -> pd.DataFrame:
                                 "merge": rule,
                                 "views": size,
                                 "subsets": len(chosen),
-                                "symprec_angstrom": symprec,
+                                tolerance: symprec,
                                 "delta_angstrom": delta,
                                 **_share("R1", count, int(t.n), len(chosen)),
                                 "more": int(t.more[r, d, chosen].sum()),
@@ -217,7 +218,7 @@ def by_delta(sets: dict[str, FrontierTally], axes: Axes) -> pd.DataFrame:
         "merge",
         "views",
         "subsets",
-        "symprec_angstrom",
+        tolerance,
         "delta_angstrom",
         *_SHARE,
         "more",

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from rc_hpc.core import constants
-from rc_hpc.core.options import Options, ascending, lengths, opt
+from rc_hpc.core.options import ascending, lengths, opt
 from rc_hpc.core.vocabulary import ENUMERATIONS, MERGE_RULES
 from rc_hpc.kinds.common import options as common
 from rc_hpc.kinds.packed.options import PackOptions
@@ -16,7 +16,7 @@ _tolerances = ascending(constants.NUMERICAL_ZERO)
 
 
 @dataclass(frozen=True)
-class FrontierOptions(Options):
+class FrontierOptions(common.Molecular):
     """What one tolerance frontier computes.
 
     Attributes
@@ -26,8 +26,8 @@ class FrontierOptions(Options):
     deltas
         Acceptance and merge tolerances, Å, ascending.
     symprecs
-        spglib's symprec of the reconstructions' labels, Å, ascending. The true label is the
-        packed one whatever they are.
+        spglib's symprec of the reconstructions' labels, Å, ascending; of molecules the tolerance
+        of their point groups. The true label is the packed one whatever they are.
     delta_max
         Largest delta up to which the phantom profile is followed, Å; at least the largest of
         `deltas`.
@@ -46,11 +46,12 @@ class FrontierOptions(Options):
     )
     symprecs: tuple[float, ...] = opt(
         (constants.TAU,),
-        "spglib's symprec of the reconstructions' labels (the true label is at --tau)",
+        "spglib's symprec of the reconstructions' labels (the true label is at --tau); of "
+        "molecules the tolerance of their point groups",
         asked=None,
         parse=lengths,
         metavar="Å,Å",
-        told="--tau",
+        told="--tau, or --group-tolerance",
         check=_tolerances,
     )
     delta_max: float = opt(
@@ -81,7 +82,8 @@ class FrontierOptions(Options):
         """Cameras from their names; symprecs and horizon from tau and the deltas."""
         _tolerances("--deltas", values["deltas"])
         reach = common.horizon(values["delta_max"], values["deltas"], constants.DELTA_MAX)
-        symprecs = values["symprecs"] or (values["pack"].tau,)
+        pack = values["pack"]
+        symprecs = values["symprecs"] or (pack.group_tolerance if pack.molecules else pack.tau,)
         return common.settle_cameras(values) | {"delta_max": reach, "symprecs": symprecs}
 
     @property

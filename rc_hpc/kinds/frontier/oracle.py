@@ -16,7 +16,7 @@ from rc_hpc.kinds.common.options import protocol_of
 from rc_hpc.kinds.frontier.options import FrontierOptions
 from rc_hpc.oracle.cell import PackedCell, drawn
 from rc_hpc.oracle.geometry import GeometricOracle
-from rc_hpc.oracle.labels import Labeller, LabelTable, SpaceGroupLabel, correct_columns
+from rc_hpc.oracle.labels import Labeller, LabelTable, correct_columns, labeller_of
 from rc_hpc.oracle.reading import Compared
 from rc_hpc.symmetry.recorder import NULL_RECORDER, Recorder
 
@@ -38,7 +38,7 @@ class FrontierOracle:
     recorder
         Notes the structure in flight during native calls.
     labellers
-        One for each of the symprecs; by default the space group there.
+        One for each of the symprecs; by default the space group, or point group, there.
     """
 
     def __init__(
@@ -51,7 +51,7 @@ class FrontierOracle:
         self.options = options
         pack = options.pack
         self.labellers = labellers or [
-            SpaceGroupLabel(symprec, pack.angle_tolerance, recorder, packed=symprec == pack.tau)
+            labeller_of(pack, symprec, recorder, packed=symprec == pack.tau)
             for symprec in options.symprecs
         ]
         self.tiling = protocol.tiling

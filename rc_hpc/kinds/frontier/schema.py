@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from rc_hpc.core.vocabulary import LabelStatus, ProfileKind
-from rc_hpc.kinds.packed.schema import STRUCTURES
+from rc_hpc.kinds.packed.schema import MOLECULES, STRUCTURES, in_words_of_molecules
 from rc_hpc.store.schema import Column, Schema
 
 _CELL = ("subset",)
@@ -121,10 +121,34 @@ PROFILE = (
     ),
 )
 
+_OF_CRYSTALS = (
+    "frontier/space_group",
+    "frontier/correct_crystal_system",
+    "frontier/correct_bravais",
+    "frontier/correct_space_group",
+)
+MOLECULE_COLUMNS = (
+    *(in_words_of_molecules(one) for one in FRONTIER_COLUMNS if one.path not in _OF_CRYSTALS),
+    Column(
+        "frontier/point_group",
+        "u1",
+        "1",
+        "Point group of the reconstruction: index into /vocabulary/schoenflies, 0 is none.",
+        _LABELS,
+    ),
+)
+
 FRONTIER = Schema(
     "frontier",
     "Tolerance frontier: what the cameras determine of each structure at every delta, and at "
     "which deltas it has phantoms.",
     (*STRUCTURES, *FRONTIER_COLUMNS),
     {"profile": PROFILE},
+    Schema(
+        "frontier",
+        "Tolerance frontier of molecules: what the cameras determine of each at every delta, and "
+        "at which deltas it has phantoms.",
+        (*MOLECULES, *MOLECULE_COLUMNS),
+        {"profile": PROFILE},
+    ),
 )

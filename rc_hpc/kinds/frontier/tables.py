@@ -23,9 +23,11 @@ def _steps(counts: FrontierCounts) -> pd.DataFrame:
 TABLES = (
     Maker(
         "frontier",
-        "Tolerance frontier, crystal system: R1 by delta for each reading; reconstructions with "
-        "more and with fewer atoms than there are; largest point error",
-        lambda counts: frames.by_delta(counts.sets(), counts.axes),
+        lambda counts: (
+            f"Tolerance frontier, {counts.labels.noun}: R1 by delta for each reading; "
+            "reconstructions with more and with fewer atoms than there are; largest point error"
+        ),
+        lambda counts: frames.by_delta(counts.sets(), counts.axes, counts.labels),
     ),
     Maker(
         "certified",

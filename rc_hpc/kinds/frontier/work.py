@@ -51,7 +51,9 @@ def statics(options: FrontierOptions) -> dict[str, Any]:
         "axes/symprec": (
             np.array(options.symprecs),
             "angstrom",
-            "spglib's symprec of the reconstructions' labels.",
+            "Tolerance of the point groups of the reconstructions."
+            if options.pack.molecules
+            else "spglib's symprec of the reconstructions' labels.",
             ("symprec",),
         ),
     }
@@ -59,7 +61,7 @@ def statics(options: FrontierOptions) -> dict[str, Any]:
 
 def costs(options: FrontierOptions, _shared: Any, rows: Rows) -> np.ndarray:
     """Predicted time of each structure, (n,), ms."""
-    return (1.0 + POINT_WEIGHT * _points(options)) * census_costs(rows)
+    return (1.0 + POINT_WEIGHT * _points(options)) * census_costs(rows, options.pack.molecules)
 
 
 def facts(options: FrontierOptions) -> tuple[dict[str, Any], float]:

@@ -68,6 +68,8 @@ KIND = Kind(
         "(NAME.crossings.csv)",
         "kappa": "conditioning of every camera pair over the angle between its view lines",
     },
+    lattice="a label that stands errors is a statistical test of space groups, and there is none "
+    "of point groups",
     code=(
         *NOISE,
         "kinds/noise/oracle",

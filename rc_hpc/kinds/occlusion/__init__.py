@@ -50,6 +50,7 @@ KIND = Kind(
     summary=("occlusion", "visibility", "status"),
     figures="figures:PLOTS",
     figure_lines={"occlusion": "R1 by what is taken away and by verification rule"},
+    lattice="which atoms are equivalent is told by a space group",
     code=(
         *SUBSETS,
         "kernels/occlusion",

@@ -11,7 +11,9 @@ import numpy as np
 from rc_hpc.core.errors import Status, UsageError
 from rc_hpc.kinds.common.exported import Exported
 from rc_hpc.kinds.packed.reader import PackedReader, RowReader
+from rc_hpc.oracle.cell import PackedCell
 from rc_hpc.symmetry.labels import label
+from rc_hpc.symmetry.point_groups import SCHOENFLIES
 
 
 def export(
@@ -29,14 +31,16 @@ def export(
     with PackedReader(path) as reader:
         for row in rows_of(reader, ids):
             cell = reader.cell(row)
-            facts = facts_of(cell.id, cell.space_group)
-            yield Exported(cell.id, cell.lattice, cell.positions, cell.numbers, facts)
+            lattice = None if reader.molecules else cell.lattice
+            yield Exported(cell.id, lattice, cell.positions, cell.numbers, facts_of(cell))
 
 
-def facts_of(id_: str, space_group: int) -> dict[str, Any]:
+def facts_of(cell: PackedCell) -> dict[str, Any]:
     """Id and true label of a structure."""
-    truth = label(space_group)
-    return {"id": id_, "space_group": truth.number, "crystal_system": truth.crystal_system}
+    if cell.point_group:
+        return {"id": cell.id, "point_group": SCHOENFLIES[cell.point_group - 1]}
+    truth = label(cell.space_group)
+    return {"id": cell.id, "space_group": truth.number, "crystal_system": truth.crystal_system}
 
 
 def rows_of(reader: RowReader, ids: Collection[str]) -> list[int]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Iterator
 from functools import cached_property
 from pathlib import Path
@@ -15,7 +16,7 @@ from rc_hpc.oracle.cell import PackedCell
 from rc_hpc.store import layout
 from rc_hpc.store.batch import Batch, Children, filled
 from rc_hpc.store.reader import dataset_of, open_ours
-from rc_hpc.store.schema import Column, Schema
+from rc_hpc.store.schema import Column, Schema, of_molecules
 
 SWEEP_PATH = "structures/sweep"
 #: Number at a setting of the sweep that a file was packed without.
@@ -37,7 +38,11 @@ class RowReader:
     def __init__(self, path: str | Path, schema: Schema):
         self.path = Path(path)
         self._h5 = open_ours(path, schema.kind)
-        self._schema = schema
+        options = json.loads(str(self._h5.attrs.get("options", "{}")))
+        #: Whether its rows are molecules.
+        self.molecules = of_molecules(options)
+        #: Its columns.
+        self.schema = schema.of(options)
         self._offsets: dict[str, np.ndarray] = {}
         #: Root attributes.
         self.attrs = dict(self._h5.attrs)
@@ -88,10 +93,10 @@ class RowReader:
         """
         start, stop, _ = slice(start, stop).indices(len(self))
         stop = max(start, stop)
-        batch = {column.path: self._column(column, start, stop) for column in self._schema.main}
+        batch = {column.path: self._column(column, start, stop) for column in self.schema.main}
         children = {}
-        for table in self._schema.children if tables is None else tables:
-            columns = self._schema.children[table]
+        for table in self.schema.children if tables is None else tables:
+            columns = self.schema.children[table]
             first, last = self.offsets(table)[[start, stop]].tolist()
             children[table] = {
                 column.path: self.read(f"{table}/{column.path}", first, last) for column in columns
@@ -138,6 +143,17 @@ def packed_cell(batch: Batch, row: int, atoms: Batch) -> PackedCell:
     def value(name: str) -> Any:
         return batch[f"structures/{name}"][row]
 
+    if "structures/lattice" not in batch:
+        return PackedCell(
+            value("id"),
+            np.full((3, 3), np.nan),
+            atoms["position"],
+            atoms["number"],
+            0,
+            0,
+            float(value("min_same_species")),
+            int(value("point_group")),
+        )
     return PackedCell(
         value("id"),
         value("lattice"),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 from rc_hpc.core.errors import Status
@@ -180,6 +182,58 @@ ATOMS = (
     Column("number", "u1", "1", "Atomic number."),
 )
 
+_MOLECULAR = ("id", "duplicate", "source", "reader", "sha256", "status", "message")
+MOLECULES = (
+    *(one for one in STRUCTURES if one.path.removeprefix("structures/") in _MOLECULAR),
+    Column("structures/formula", TEXT, "1", "Chemical formula in Hill's order.", fill=""),
+    Column("structures/n_atoms", "i4", "1", "Atoms of the molecule."),
+    Column(
+        "structures/point_group",
+        "u1",
+        "1",
+        "Point group within the group tolerance: index into /vocabulary/schoenflies, 0 is none.",
+    ),
+    Column(
+        "structures/min_distance_in_radii",
+        "f8",
+        "1",
+        "Smallest distance of two atoms in sums of their covalent radii; inf where none is "
+        "below 1. Below 0.7 the molecule is doubtful.",
+        fill=np.nan,
+    ),
+    Column(
+        "structures/min_distance",
+        "f8",
+        "angstrom",
+        "Smallest distance between two atoms; inf of a single one.",
+        fill=np.nan,
+    ),
+    Column(
+        "structures/min_same_species",
+        "f8",
+        "angstrom",
+        "Smallest distance between two atoms of one species; inf where no species occurs twice.",
+        fill=np.nan,
+    ),
+)
+
+
+def in_words_of_molecules(column: Column) -> Column:
+    """The same column where there is no lattice."""
+    text = column.description
+    for crystal, molecule in (
+        ("crystal of this lattice", "molecule"),
+        ("the conventional cell's frame", "the frame of the molecule as it stands"),
+        ("the drawn cell's frame", "the frame of the molecule as it stands"),
+        ("every crystal", "every molecule"),
+        ("a crystal of another system", "a molecule of another point group"),
+        ("within the drawn cell, tiling included", "of the molecule"),
+        ("the true cell", "the molecule itself"),
+    ):
+        text = text.replace(crystal, molecule)
+    return replace(column, description=text)
+
+
 PACKED = Schema(
     "packed",
     "Crystal structures with conventional cells, symmetry labels and tolerance sweep, one "
@@ -201,4 +255,21 @@ PACKED = Schema(
             ),
         ),
     },
+    Schema(
+        "packed",
+        "Molecules with their point groups, one row each; there is no lattice.",
+        MOLECULES,
+        {
+            "atoms": (
+                *ATOMS,
+                Column(
+                    "position",
+                    "f8",
+                    "angstrom",
+                    "Position in the frame of the file, turned as the options say.",
+                    ("xyz",),
+                ),
+            ),
+        },
+    ),
 )

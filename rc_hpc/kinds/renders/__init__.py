@@ -37,6 +37,7 @@ KIND = Kind(
     facts="work:facts",
     warm="work:warm",
     beside="beside:PictureFolder",
+    lattice="the convention of the pictures draws a cell with its edges",
     code=(
         *CAMERAS,
         "core/constants",

@@ -29,6 +29,7 @@ KIND = Kind(
     costs="work:costs",
     facts="work:facts",
     warm="work:warm",
+    lattice="its questions are about cells",
     code=(
         "geometry/cameras",
         *LABELS,

@@ -10,9 +10,11 @@ import numpy as np
 from rc_hpc.core.errors import Status
 from rc_hpc.core.vocabulary import Known
 from rc_hpc.kinds.common.counting import BLOCK_BYTES, STATIC, Counts, RowFile, subsets_of
-from rc_hpc.kinds.common.subsets import Subsets
+from rc_hpc.kinds.common.lists import options_in
+from rc_hpc.kinds.common.subsets import Labels, Subsets, labels_of
 from rc_hpc.kinds.unique.frames import UniqueTally, tally_unique
 from rc_hpc.kinds.unique.pairs import Pair, pairs_of
+from rc_hpc.kinds.unique.schema import names_of
 from rc_hpc.store import layout
 
 _CELLS = ("n_places", "n_phantoms", "n_redundant", "trivial", "maximal_system", "random_system")
@@ -39,6 +41,11 @@ class UniqueCounts(Counts):
     quarantined: UniqueTally
     pair: Pair | None
 
+    @property
+    def labels(self) -> Labels:
+        """What the structures are labelled by."""
+        return labels_of(self.options)
+
 
 def count_unique(path: str | Path, block_bytes: int = BLOCK_BYTES) -> UniqueCounts:
     """Count a uniqueness file.
@@ -48,10 +55,13 @@ def count_unique(path: str | Path, block_bytes: int = BLOCK_BYTES) -> UniqueCoun
     RcError
         Not a uniqueness file of ours, or one without results for rows that should have them.
     """
-    columns = {name: f"cells/{name}" for name in _CELLS}
-    columns |= {name: f"policies/{name}" for name in _POLICIES}
+    labels = labels_of(options_in(Path(path)))
+    named = names_of(not labels.cells)
+    columns = {name: f"cells/{named.get(name, name)}" for name in _CELLS}
+    columns |= {name: f"policies/{named.get(name, name)}" for name in _POLICIES}
     columns |= {
-        f"true_{which}": f"structures/crystal_system{which}" for which in ("", "_conventional")
+        f"true_{which}": f"structures/{labels.coarsest}{which}"
+        for which in (("", "_conventional") if labels.cells else ("",))
     }
     static = (*STATIC, "axes/policy")
     with RowFile(path, "unique", columns, "status", "subset", static, "status") as file:

@@ -11,6 +11,7 @@ from rc_hpc.core.errors import Status
 from rc_hpc.core.vocabulary import Uniqueness
 from rc_hpc.kinds.common.counting import STATIC, subsets_of
 from rc_hpc.kinds.common.lists import Details, options_in
+from rc_hpc.kinds.common.subsets import labels_of
 from rc_hpc.kinds.unique.options import UniqueOptions
 from rc_hpc.store.reader import read_table
 
@@ -28,6 +29,8 @@ def details(path: Path) -> Details:
     status = read["policies/status"]
     open_cells = np.isin(status, (Uniqueness.undetermined, Uniqueness.unknown))
     columns: dict[str, list[Any]] = {}
+    labels = labels_of(options.to_dict())
+    other = "crystal" if labels.cells else "molecule"
     order = np.argsort(-subsets.sizes, kind="stable")
     for p, policy in enumerate(read["axes/policy"].tolist()):
         if subsets.full is not None:
@@ -42,8 +45,8 @@ def details(path: Path) -> Details:
             for one, row in zip(done, status[:, p], strict=True)
         ]
     told = (
-        "under each policy what is known of all cameras, and the subsets on which another crystal "
-        "of another crystal system has the same pictures, the largest first "
+        f"under each policy what is known of all cameras, and the subsets on which another {other} "
+        f"of another {labels.noun} has the same pictures, the largest first "
         f"({options.caption()})"
     )
     wrong = (open_cells * subsets.sizes).sum(axis=(1, 2)).astype(np.int64)

@@ -43,8 +43,11 @@ def export(
     if what == "cells":
         with PackedReader(packed_of(path, packed)) as structures:
             for cell in structures.cells(rows):
-                drawn = tile(cell.lattice, cell.positions, cell.numbers, options.protocol["tiling"])
-                yield Exported(cell.id, *drawn, facts_of(cell.id, cell.space_group))
+                lattice, positions, numbers = tile(
+                    cell.lattice, cell.positions, cell.numbers, options.protocol["tiling"]
+                )
+                box = None if structures.molecules else lattice
+                yield Exported(cell.id, box, positions, numbers, facts_of(cell))
         return
     for row in rows:
         for pair in pairs_of(path, row):
@@ -61,7 +64,7 @@ def export(
             columns = {"in_structure": np.asarray(pair.atom[chosen])}
             yield Exported(
                 f"{pair.id}-{pair.subset}-{pair.policies[0]}",
-                pair.lattice,
+                pair.lattice if np.isfinite(pair.lattice).all() else None,
                 pair.positions[chosen],
                 pair.numbers[chosen],
                 facts,

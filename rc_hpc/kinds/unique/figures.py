@@ -122,7 +122,9 @@ def witness(given: Given) -> Figure:
     if not len(frame):
         raise NothingToDraw("has no witness")
     first = frame.iloc[0]
-    lattice = frame[[f"{a}_{n}" for a in "abc" for n in "xyz"]].iloc[0].to_numpy(float)
+    lattice = np.full(9, np.nan)  # of molecules
+    if "a_x" in frame:
+        lattice = frame[[f"{a}_{n}" for a in "abc" for n in "xyz"]].iloc[0].to_numpy(float)
     pair = Pair(
         first["structure"],
         first["subset"],

@@ -229,10 +229,13 @@ def pair_frame(pair: Pair | None) -> pd.DataFrame:
     """Places of a pair of crystals with the same pictures, and which crystal has an atom there."""
     columns = ["structure", "label", "other_label", "policies", "subset", "number", *"xyz"]
     columns += ["atom", "witness"]
-    columns += [f"{axis}_{n}" for axis in "abc" for n in "xyz"]
     records = []
     if pair is not None:
-        cell = dict(zip(columns[-9:], pair.lattice.ravel().tolist(), strict=True))
+        cell: dict[str, float] = {}
+        if np.isfinite(pair.lattice).all():
+            names = [f"{axis}_{n}" for axis in "abc" for n in "xyz"]
+            cell = dict(zip(names, pair.lattice.ravel().tolist(), strict=True))
+            columns += names
         for k, number in enumerate(pair.numbers.tolist()):
             at = dict(zip("xyz", pair.positions[k].tolist(), strict=True))
             records.append(

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from rc_hpc.core import constants
-from rc_hpc.core.options import Options, at_least, opt
+from rc_hpc.core.options import at_least, opt
 from rc_hpc.core.vocabulary import Known
 from rc_hpc.kinds.common import options as common
 from rc_hpc.kinds.packed.options import PackOptions
@@ -16,7 +16,7 @@ POLICIES = tuple(Known.__members__)
 
 
 @dataclass(frozen=True)
-class UniqueOptions(Options):
+class UniqueOptions(common.Molecular):
     """What one uniqueness sweep computes.
 
     Attributes

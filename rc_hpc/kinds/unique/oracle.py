@@ -14,11 +14,13 @@ from rc_hpc.geometry.protocol import Protocol
 from rc_hpc.kinds.common.given import Compute, Given
 from rc_hpc.kinds.common.options import protocol_of
 from rc_hpc.kinds.unique.options import UniqueOptions
+from rc_hpc.kinds.unique.schema import names_of
 from rc_hpc.oracle.cell import PackedCell, drawn
 from rc_hpc.oracle.decision import Budget
 from rc_hpc.oracle.explanations import Puzzle, puzzle_of
 from rc_hpc.oracle.geometry import GeometricOracle
-from rc_hpc.oracle.labels import SpaceGroupLabel
+from rc_hpc.oracle.labels import labeller_of
+from rc_hpc.oracle.molecular import MoleculeCell
 from rc_hpc.oracle.rotations import Metric
 from rc_hpc.oracle.uniqueness import Cell
 from rc_hpc.symmetry.recorder import NULL_RECORDER, Recorder
@@ -44,7 +46,9 @@ class UniqueOracle:
             protocol, options.subsets, max_candidates=options.max_candidates
         )
         pack = options.pack
-        self.labeller = SpaceGroupLabel(pack.tau, pack.angle_tolerance, recorder, packed=True)
+        self.molecules = pack.molecules
+        symprec = pack.group_tolerance if self.molecules else pack.tau
+        self.labeller = labeller_of(pack, symprec, recorder, packed=True)
         self.budget = Budget(options.limit, options.conflicts)
         self.exact = options.delta <= CENSUS_ZERO
 
@@ -72,6 +76,7 @@ class UniqueOracle:
         )
         covered = self.geometry.cover(found, zero)
         known = self.labeller.known(cell) if self.tiling == (1, 1, 1) else 0
+        known = known or cell.point_group
         own = self._system(known or self.labeller.label(lattice, numbers, positions)[0])
         n_subsets, n_policies = len(options.subsets), len(options.policies)
         fields: dict[str, np.ndarray] = {
@@ -89,12 +94,12 @@ class UniqueOracle:
             "status": np.full((n_policies, n_subsets), Uniqueness.unique),
             "reason": np.full((n_policies, n_subsets), Undecided.none),
             "n_seen": np.ones((n_policies, n_subsets), np.int64),
-            "system_mask": np.full((n_policies, n_subsets), 1 << own),
+            "system_mask": np.full((n_policies, n_subsets), 0 if self.molecules else 1 << own),
             "system": np.full((n_policies, n_subsets), own),
             "best_system": np.full((n_policies, n_subsets), own),
         }
         places: list[dict[str, np.ndarray]] = []
-        metric = Metric(lattice, options.pack.angle_tolerance)
+        metric = None if self.molecules else Metric(lattice, options.pack.angle_tolerance)
         for k in range(n_subsets):
             if covered.n_forced[k] < 0:
                 for column in per_policy.values():
@@ -113,7 +118,8 @@ class UniqueOracle:
                 fields["trivial"][k] = True
                 continue
             rng = np.random.default_rng((options.draw_seed, zlib.crc32(cell.id.encode()), k))
-            one = Cell(puzzle, metric, self._labels(puzzle), own, self.budget, rng)
+            kind = MoleculeCell if self.molecules else Cell
+            one = kind(puzzle, metric, self._labels(puzzle), own, self.budget, rng)
             decisions = one.decide(options.known)
             fields["maximal_system"][k] = one.systems.of(puzzle.every)
             fields["random_system"][k] = one.random()
@@ -128,7 +134,7 @@ class UniqueOracle:
                     ("status", decision.status),
                     ("reason", decision.reason),
                     ("n_seen", decision.seen),
-                    ("system_mask", decision.systems),
+                    ("system_mask", 0 if self.molecules else decision.systems),
                     ("system", decision.reference if settled else System.none),
                     ("best_system", decision.best),
                 ):
@@ -146,17 +152,24 @@ class UniqueOracle:
                         "witness": witness[every],
                     }
                 )
-        columns = {f"cells/{name}": values for name, values in fields.items()}
-        columns |= {f"policies/{name}": values for name, values in per_policy.items()}
+        if self.molecules:
+            del per_policy["system_mask"]
+        named = names_of(self.molecules)
+        columns = {f"cells/{named.get(name, name)}": values for name, values in fields.items()}
+        columns |= {
+            f"policies/{named.get(name, name)}": values for name, values in per_policy.items()
+        }
         return columns, {"places": _joined(places)}
 
-    def _system(self, label: int) -> System:
-        return System(int(self.labeller.codes(label)[0]))
+    def _system(self, label: int) -> Any:
+        """Crystal system, or of molecules the code of the point group."""
+        code = int(self.labeller.codes(label)[0])
+        return code if self.molecules else System(code)
 
-    def _labels(self, puzzle: Puzzle) -> Callable[[np.ndarray], System]:
+    def _labels(self, puzzle: Puzzle) -> Callable[[np.ndarray], Any]:
         """What names a choice of places."""
 
-        def label(chosen: np.ndarray) -> System:
+        def label(chosen: np.ndarray) -> Any:
             numbers, positions = puzzle.numbers[chosen], puzzle.positions[chosen]
             return self._system(self.labeller.label(puzzle.lattice, numbers, positions)[0])
 

@@ -15,7 +15,9 @@ from rc_hpc.oracle.decision import LOOSER
 from rc_hpc.oracle.labels import SpaceGroupLabel
 from rc_hpc.store import layout
 from rc_hpc.store.reader import dataset_of, open_ours
+from rc_hpc.store.schema import of_molecules
 from rc_hpc.symmetry.labels import label
+from rc_hpc.symmetry.point_groups import point_group
 
 
 @dataclass(frozen=True)
@@ -30,7 +32,7 @@ class Pair:
     labels : tuple of str
         Crystal system and space group of the one and of the other.
     lattice : (3, 3)
-        Of the drawn cell, Å.
+        Of the drawn cell, Å; NaN of molecules, which have none.
     numbers, positions, atom, witness : (C, ...)
         Places, and which of them are atoms of the one and of the other.
     """
@@ -49,8 +51,13 @@ class Pair:
 def labelled(
     options: Mapping[str, Any], lattice: np.ndarray, numbers: np.ndarray, positions: np.ndarray
 ) -> str:
-    """System and space group of a crystal at the tolerances of a file, ``cubic (Fm-3m)``."""
+    """System and space group of a crystal at the tolerances of a file, ``cubic (Fm-3m)``.
+
+    Of a molecule its point group.
+    """
     pack = options["pack"]
+    if of_molecules(options):
+        return point_group(numbers, positions, pack["group_tolerance"]) or System.none.name
     found, _ = SpaceGroupLabel(pack["tau"], pack["angle_tolerance"]).label(
         lattice, numbers, positions
     )
@@ -68,8 +75,10 @@ def pairs_of(path: Path, row: int) -> Iterator[Pair]:
         policies = list(map(str, read("axes/policy")))
         subsets = list(map(str, read("subsets/name")))
         id_ = str(read("structures/id", row))
-        lattice = read("structures/lattice", row)
-        lattice = lattice * np.array(options["protocol"]["tiling"])[:, None]
+        lattice = np.full((3, 3), np.nan)
+        if not of_molecules(options):
+            lattice = read("structures/lattice", row)
+            lattice = lattice * np.array(options["protocol"]["tiling"])[:, None]
         own = np.flatnonzero(read("places/structure") == row)
         if not len(own):
             return

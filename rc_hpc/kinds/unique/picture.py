@@ -37,10 +37,11 @@ def draw_pair(pair: Pair, protocol: Mapping[str, Any]) -> Figure:
     rotations = [rotation_from_direction(np.array(APART))]
     rotations += [np.array(protocol["rotations"][protocol["views"].index(v)]) for v in views]
     made, axes = style.figure(style.PAGE_IN, 5.2, 2, len(rotations))
+    kind = "crystal" if np.isfinite(pair.lattice).all() else "molecule"
     for row, chosen in enumerate((pair.atom, pair.witness)):
         for ax, rotation in zip(axes[row], rotations, strict=True):
             _draw(ax, pair, chosen, rotation)
-        axes[row, 0].set_ylabel(f"{(pair.id, 'another crystal')[row]}\n{pair.labels[row]}")
+        axes[row, 0].set_ylabel(f"{(pair.id, f'another {kind}')[row]}\n{pair.labels[row]}")
     for column, name in enumerate(("from elsewhere", *views)):
         axes[0, column].set_title(f"camera {name}" if column else name)
         _same_limits(axes[:, column])
@@ -57,6 +58,8 @@ def _draw(ax: Axes, pair: Pair, chosen: np.ndarray, rotation: np.ndarray) -> Non
     from matplotlib.patches import Circle
 
     corners = np.array(list(product((0, 1), repeat=3)))
+    if not np.isfinite(pair.lattice).all():
+        corners = corners[:0]  # molecules have no cell
     for a, b in ((a, b) for a in corners for b in corners if (b - a).sum() == 1 and (b >= a).all()):
         ends = np.array([a, b]) @ pair.lattice @ rotation
         ax.plot(ends[:, 0], ends[:, 1], color="0.6", linewidth=0.6, zorder=0)

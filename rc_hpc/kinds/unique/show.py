@@ -13,8 +13,9 @@ from rc_hpc.kinds.common.lists import options_in
 from rc_hpc.kinds.packed.reader import RowReader
 from rc_hpc.kinds.unique.pairs import Pair, pairs_of
 from rc_hpc.kinds.unique.picture import draw_pair
-from rc_hpc.kinds.unique.schema import UNIQUE
+from rc_hpc.kinds.unique.schema import UNIQUE, names_of
 from rc_hpc.report import style
+from rc_hpc.symmetry.point_groups import SCHOENFLIES
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -57,35 +58,36 @@ def show(
         names = list(map(str, file.read("subsets/name")))
         policies = list(map(str, file.read("axes/policy")))
         found, reason = value("policies/status"), value("policies/reason")
-        system = value("policies/system")
+        named = names_of(file.molecules)
+        systems = ("none", *SCHOENFLIES) if file.molecules else tuple(System.__members__)
+        system = value(f"policies/{named.get('system', 'system')}")
         trivial = value("cells/trivial")
-        truth = System(int(value("structures/crystal_system"))).name
+        coarsest = "point_group" if file.molecules else "crystal_system"
+        truth = systems[int(value(f"structures/{coarsest}"))]
         lines = [f"{id_}: {value('structures/formula')}, {value('structures/n_atoms')} atoms"]
-        lines.append(f"truth (as read): {truth}")
+        lines.append(f"truth{'' if file.molecules else ' (as read)'}: {truth}")
     if subset is not None:
-        names_of = [k for k, name in enumerate(names) if set(name.split("+")) == _set(subset)]
-        if not names_of:
+        chosen = [k for k, name in enumerate(names) if set(name.split("+")) == _set(subset)]
+        if not chosen:
             raise UsageError(f"--subset {subset}: {path} has {', '.join(names)}")
     else:
-        names_of = np.flatnonzero(~trivial).tolist()
+        chosen = np.flatnonzero(~trivial).tolist()
         lines.append(
             f"every place forced, hence unique under every policy: {int(trivial.sum())} of "
             f"{len(names)} subsets"
         )
-    for k in names_of:
+    for k in chosen:
         told = []
         for p, policy in enumerate(policies):
             code = Uniqueness(int(found[p, k]))
             more = ""
             if code in (Uniqueness.unique, Uniqueness.determined):
-                more = f" ({System(int(system[p, k])).name})"
+                more = f" ({systems[int(system[p, k])]})"
             elif code == Uniqueness.unknown:
                 more = f" ({Undecided(int(reason[p, k])).name})"
             told.append(f"{policy} {code.name}{more}")
         lines.append(f"{names[k]}: {', '.join(told)}")
-    pairs = [
-        one for one in pairs_of(path, row) if subset is None or one.subset == names[names_of[0]]
-    ]
+    pairs = [one for one in pairs_of(path, row) if subset is None or one.subset == names[chosen[0]]]
     if not pairs:
         return "\n".join(lines), None
     pair = min(pairs, key=_smallest)

@@ -23,7 +23,16 @@ GLOSSARY = {
 
 def verdict(counts: UniqueCounts) -> str:
     """What the file says, a line, then the words."""
-    return "\n".join([sentence(counts), *(f"{w}: {told}." for w, told in GLOSSARY.items())])
+    words = [f"{word}: {told}." for word, told in GLOSSARY.items()]
+    if not counts.labels.cells:
+        words = [of_molecules(one) for one in words]
+    return "\n".join([sentence(counts), *words])
+
+
+def of_molecules(text: str) -> str:
+    """The same words where there is no lattice."""
+    text = text.replace("crystal of this lattice", "molecule").replace("crystal system", "group")
+    return text.replace("crystal", "molecule").replace("group", "point group")
 
 
 def sentence(counts: UniqueCounts) -> str:

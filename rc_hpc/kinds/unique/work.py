@@ -40,7 +40,9 @@ def statics(options: UniqueOptions) -> dict[str, Any]:
 
 def costs(options: UniqueOptions, _shared: Any, rows: Rows) -> np.ndarray:
     """Predicted time of each structure, (n,), ms."""
-    return (1.0 + POLICY_WEIGHT * len(options.policies)) * census_costs(rows)
+    return (1.0 + POLICY_WEIGHT * len(options.policies)) * census_costs(
+        rows, options.pack.molecules
+    )
 
 
 def facts(options: UniqueOptions) -> tuple[dict[str, Any], float]:

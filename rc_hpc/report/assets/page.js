@@ -8,8 +8,20 @@ const make = (tag, text, className) => {
 };
 const SVG = "http://www.w3.org/2000/svg";
 const ROW = 40, MOST = 8e6, CANVAS_ABOVE = 500, VIEW = 190;
-const KINDS = { u1: Uint8Array, i4: Int32Array, u4: Uint32Array, f4: Float32Array };
+const KINDS = { u1: Uint8Array, u2: Uint16Array, i4: Int32Array, u4: Uint32Array, f4: Float32Array };
 let data = null, shown = [], selected = -1, sorting = { key: "", down: false }, subset = 0;
+
+function starts(sizes) {
+  const found = new Uint32Array(sizes.length + 1);
+  for (let k = 0; k < sizes.length; k++) found[k + 1] = found[k] + sizes[k];
+  return found;
+}
+
+/* Place number n of a structure, in angstrom: whole steps from the corner of its box. */
+function placed(steps, k, n) {
+  const count = steps.length / 3, step = data.step[k];
+  return [0, 1, 2].map((c) => data.low[3 * k + c] + step * steps[c * count + n]);
+}
 
 async function decode(element) {
   const text = element.textContent.trim();
@@ -20,9 +32,19 @@ async function decode(element) {
   const length = new DataView(buffer).getUint32(0, true);
   const head = JSON.parse(new TextDecoder().decode(new Uint8Array(buffer, 4, length)));
   const file = { ...head.plain };
-  for (const [name, [kind, start, count]] of Object.entries(head.arrays))
-    file[name] = new KINDS[kind](buffer, 4 + length + start, count);
+  for (const [name, [kind, start, count]] of Object.entries(head.arrays)) {
+    const width = KINDS[kind].BYTES_PER_ELEMENT;
+    const planes = new Uint8Array(buffer, 4 + length + start, count * width);
+    if (width === 1) { file[name] = planes; continue; }
+    const bytes = new Uint8Array(count * width);
+    for (let b = 0; b < width; b++)
+      for (let k = 0; k < count; k++) bytes[k * width + b] = planes[b * count + k];
+    file[name] = new KINDS[kind](bytes.buffer);
+  }
   file.n = file.id.length;
+  file.atomStart = starts(file.atoms);
+  file.pointStart = starts(file.nPoints);
+  file.pairStart = starts(file.nPairs);
   file.lower = file.id.map((id, k) => `${id} ${file.formula[k]} ${file.system[k]}`.toLowerCase());
   return file;
 }
@@ -44,7 +66,7 @@ const wrongCount = (k) => {
 
 const KEYS = {
   id: (k) => data.id[k], formula: (k) => data.formula[k], atoms: (k) => data.atoms[k],
-  system: (k) => data.number[k], wrong: (k) => computed(k) ? wrongCount(k) : 1e6,
+  system: (k) => data.number[k] || data.system[k], wrong: (k) => computed(k) ? wrongCount(k) : 1e6,
   phantoms: (k) => computed(k) ? pairPhantoms(k) : -1,
 };
 const NUMBERS = {
@@ -70,8 +92,8 @@ function matcher(query) {
       const s = data.subsets.findIndex((name) => name.toLowerCase().split("+").sort().join("+") === cameras);
       return (k) => s >= 0 && data.right[at(k, s)] === 0;
     }
-    const exact = word.match(/^(status|system):(.+)$/);
-    if (exact) return (k) => data[exact[1]][k].toLowerCase() === exact[2];
+    const exact = word.match(/^(status|system|group):(.+)$/);
+    if (exact) return (k) => data[exact[1] === "group" ? "system" : exact[1]][k].toLowerCase() === exact[2];
     if (word === "doubtful") return (k) => data.short[k] !== "";
     if (word === "quarantined") return (k) => data.quarantine[k] !== "";
     return (k) => data.lower[k].includes(word);
@@ -119,11 +141,13 @@ function paint() {
   }
 }
 
+const labelOf = (k) => data.number[k] ? `${data.number[k]} ${data.system[k]}` : data.system[k];
+
 function cellsOf(k) {
   if (!computed(k)) return [[data.id[k]], [data.formula[k]], [data.atoms[k] || ""], ["", "wide"], [data.status[k], "bad status"]];
   const wrong = wrongCount(k), phantoms = pairPhantoms(k);
   return [
-    [data.id[k]], [data.formula[k]], [data.atoms[k]], [`${data.number[k]} ${data.system[k]}`, "wide"],
+    [data.id[k]], [data.formula[k]], [data.atoms[k]], [labelOf(k), "wide"],
     [`${wrong}/${data.subsets.length}`, wrong ? "bad" : ""], [phantoms, phantoms ? "many" : ""],
   ];
 }
@@ -142,7 +166,7 @@ function screen(camera, point) {
 function discsOf(k, camera) {
   const discs = [];
   for (let a = data.atomStart[k]; a < data.atomStart[k + 1]; a++) {
-    const [u, v, depth, scale] = screen(camera, data.positions.subarray(3 * a, 3 * a + 3));
+    const [u, v, depth, scale] = screen(camera, placed(data.positions, k, a));
     const z = data.numbers[a];
     discs.push({ u, v, depth, r: data.radius[z] * scale, colour: data.colour[z], z });
   }
@@ -150,13 +174,15 @@ function discsOf(k, camera) {
 }
 
 function marksOf(k, camera, s) {
-  const marks = [], mask = data.masks[s], drawn = new Set();
-  for (let p = data.phantomStart[k]; p < data.phantomStart[k + 1]; p++) {
-    const pair = data.pair[p];
-    if ((pair & mask) !== pair || (data.seen[p] & mask) !== mask) continue;
-    if (drawn.has(data.point[p])) continue;
-    drawn.add(data.point[p]);
-    const [u, v] = screen(camera, data.points.subarray(3 * p, 3 * p + 3));
+  const marks = [], mask = data.masks[s];
+  for (let n = data.pointStart[k]; n < data.pointStart[k + 1]; n++) {
+    let there = false;
+    for (let p = data.pairStart[n]; p < data.pairStart[n + 1]; p++) {
+      const pair = data.pair[p];
+      there ||= (pair & mask) === pair && (data.seen[p] & mask) === mask;
+    }
+    if (!there) continue;
+    const [u, v] = screen(camera, placed(data.points, k, n));
     marks.push({ u, v });
   }
   return marks;
@@ -224,12 +250,13 @@ function open(k, keep = false) {
     paint();
     return;
   }
-  one.append(make("p", `${data.system[k]}, space group ${data.number[k]}, ${data.atoms[k]} atoms drawn`));
+  const label = data.number[k] ? `${data.system[k]}, space group ${data.number[k]}` : `${data.noun} ${data.system[k]}`;
+  one.append(make("p", `${label}, ${data.atoms[k]} atoms drawn`));
   if (data.short[k]) one.append(make("p", `doubtful: its closest atoms are at ${data.short[k]}`, "bad"));
   if (data.quarantine[k]) one.append(make("p", `quarantined: ${data.quarantine[k]}`, "bad"));
   const n = data.phantoms[at(k, subset)];
   const verdict = !read(k, subset) ? "was not labelled"
-    : right(k, subset) ? "reads the true crystal system" : "reads another crystal system";
+    : right(k, subset) ? `reads the true ${data.noun}` : `reads another ${data.noun}`;
   const proof = data.certified[at(k, subset)] ? ", certified" : "";
   one.append(make("p", `${data.subsets[subset]} ${verdict}${proof}; ${n} phantom${n === 1 ? "" : "s"} (×)`));
   const views = make("div");
@@ -247,7 +274,7 @@ function open(k, keep = false) {
     views.append(figure);
   });
   one.append(views, subsetButtons(k));
-  one.append(make("p", "Subsets of the cameras with their phantoms; red ones read another crystal system. "
+  one.append(make("p", `Subsets of the cameras with their phantoms; red ones read another ${data.noun}. `
     + "Views outside the chosen subset are faded.", "caption"));
   paint();
 }
