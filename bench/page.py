@@ -2,8 +2,9 @@
 
 python -m bench.page CENSUS.h5 [--structures 20000] [--shots DIR]
 
-The structures of the file are repeated, under names of their own, up to that number. Needs
-playwright and Debian's chromium.
+The structures of the file are repeated up to that number, under names of their own and each
+stretched by factors of its own, so that no copy compresses by another. Needs playwright and
+Debian's chromium.
 """
 
 from __future__ import annotations
@@ -22,7 +23,8 @@ from rc_hpc.engine.results import kind_of
 from rc_hpc.report.page import Section, Structures, assemble
 
 #: Arrays that belong to all structures, and those whose columns are one place each.
-_SHARED, _PLACES = ("rotations", "centres", "focal"), ("positions", "points")
+_SHARED = ("rotations", "centres", "focal")
+_PLACES = {"positions": "atoms", "points": "nPoints"}
 
 
 def repeated(one: Structures, n: int) -> Structures:
@@ -34,12 +36,14 @@ def repeated(one: Structures, n: int) -> Structures:
         if isinstance(values, list) and len(values) == size:
             plain[name] = values * times
     plain["id"] = [f"{id_}~{k}" for k in range(times) for id_ in one.plain["id"]]
+    stretch = np.random.default_rng(0).uniform(0.5, 1, (size * times, 3))
     arrays = {}
     for name, values in one.arrays.items():
         if name in _SHARED:
             arrays[name] = values
         elif name in _PLACES:
-            arrays[name] = np.tile(values, times)
+            many = np.repeat(stretch, np.tile(one.arrays[_PLACES[name]], times), axis=0)
+            arrays[name] = np.rint(np.tile(values, times) * many.T).astype(np.uint16)
         else:
             arrays[name] = np.concatenate([values] * times)
     return Structures(plain, arrays)

@@ -30,7 +30,7 @@ def settled(asked: Asked) -> Asked:
         `g2` beside another source, without ``--molecules``.
     """
     values = dict(asked.values)
-    sources = values.get("source") or ()
+    sources: Any = values.get("source") or ()
     if "molecules" not in values or isinstance(sources, str):
         return asked
     if G2 in sources:

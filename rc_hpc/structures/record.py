@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -84,4 +85,4 @@ class Item:
     id: str
     source: str
     blob: Callable[[], bytes]
-    read: Callable[[Item, bytes], Structure | Molecule]
+    read: Callable[[Item, bytes], Any]

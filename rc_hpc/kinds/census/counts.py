@@ -135,7 +135,7 @@ def count_census(path: str | Path, block_bytes: int = BLOCK_BYTES) -> CensusCoun
     RcError
         Not a census file of ours, or one without results for rows that should have them.
     """
-    columns = _columns(labels_of(options_in(path)))
+    columns = _columns(labels_of(options_in(Path(path))))
     with RowFile(
         path, "census", columns, "atom_error", "subset", STATIC, later=LATER_COLUMNS
     ) as file:

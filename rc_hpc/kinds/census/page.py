@@ -29,9 +29,9 @@ MOST_DRAWN = 50_000
 MOST_CAMERAS = 31
 #: Disc radius in covalent radii.
 RADII = 0.5
-#: Steps into which the extent of a structure, with its phantoms, is cut: places of the page are
-#: whole numbers of them, some 0.002 Å.
-STEPS = 4095
+#: Steps into which the extent of a structure, with its phantoms, is cut: atoms of the page lie at
+#: whole numbers of them, some 0.002 Å, phantoms at whole numbers of four.
+STEPS, PHANTOM = 4095, 4
 #: How a reading that was not asked for is stored beside wrong (0) and right (1).
 _NOT_DONE = 2
 
@@ -59,13 +59,16 @@ def page(path: Path, packed: Path | None) -> Structures | None:
         plain, arrays = _rows(census)
         atoms, positions = _atoms(structures, protocol)
         phantoms, points = _phantoms(census, options)
-        arrays |= atoms | phantoms | _cameras(protocol)
-        arrays |= _places(atoms["atoms"], positions, phantoms["nPoints"], points)
+        box, *steps = _places(atoms["atoms"], positions, phantoms["nPoints"], points)
+        phantoms, drawn = _sorted_points(phantoms, steps[1])
+        arrays |= atoms | phantoms | _cameras(protocol) | box
+        arrays |= {"positions": steps[0].T, "points": drawn.T}
         used = np.unique(arrays["numbers"]).tolist()
         plain |= _look(used) | {
             "views": list(protocol.views),
             "pinhole": [bool(one) for one in protocol.pinhole],
             "subsets": list(map(str, census.read("subsets/name"))),
+            "phantomSteps": PHANTOM,
             "masks": [int(mask) for mask in census.read("subsets/mask")],
             "sizes": [int(size) for size in census.read("subsets/size")],
         }
@@ -156,16 +159,44 @@ def _phantoms(
     arrays = {
         "nPoints": np.bincount(key[0][first], minlength=n),
         "nPairs": np.diff(np.append(starts, len(order))),
-        "pair": pair[order],
-        "seen": seen[order],
+        "pair": key[3],
+        "seen": key[2],
     }
     return arrays, own["position"][order[first]]
 
 
+def _sorted_points(
+    phantoms: dict[str, np.ndarray], steps: np.ndarray
+) -> tuple[dict[str, np.ndarray], np.ndarray]:
+    """The same phantoms, of each structure like with like, which compress to a half.
+
+    Parameters
+    ----------
+    steps : (m, 3) int
+        Their places.
+    """
+    n_pairs, owner = (
+        phantoms["nPairs"],
+        np.repeat(np.arange(len(phantoms["nPoints"])), phantoms["nPoints"]),
+    )
+    if not len(n_pairs):
+        return phantoms, steps
+    starts = np.cumsum(n_pairs) - n_pairs
+    mixed = phantoms["seen"].astype(np.uint64) * np.uint64(0x9E3779B97F4A7C15)
+    mixed ^= phantoms["pair"].astype(np.uint64) * np.uint64(0xC2B2AE3D27D4EB4F)
+    kind = np.add.reduceat(mixed, starts)  # of points with other cameras almost surely another
+    order = np.lexsort((*steps.T[::-1], kind, owner))
+    sizes = n_pairs[order]
+    within = np.arange(len(mixed)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
+    rows = np.repeat(starts[order], sizes) + within
+    moved = {name: phantoms[name][rows] for name in ("pair", "seen")}
+    return phantoms | moved | {"nPairs": sizes}, steps[order]
+
+
 def _places(
     atoms: np.ndarray, positions: np.ndarray, n_points: np.ndarray, points: np.ndarray
-) -> dict[str, np.ndarray]:
-    """Atoms and phantoms as steps within the box that holds those of their structure.
+) -> tuple[dict[str, np.ndarray], np.ndarray, np.ndarray]:
+    """The box of each structure with its phantoms, and these as steps within it, (m, 3).
 
     Parameters
     ----------
@@ -183,10 +214,10 @@ def _places(
     low[~np.isfinite(low)] = 0
     step = np.maximum((high - low).max(axis=1, initial=0), 1.0) / STEPS
     steps = [
-        np.rint((places - low[owner]) / step[owner][:, None]).astype(np.uint16).T
-        for owner, places in zip(owners, (positions, points), strict=True)
+        np.rint((places - low[owner]) / (width * step[owner])[:, None]).astype(np.uint16)
+        for owner, places, width in zip(owners, (positions, points), (1, PHANTOM), strict=True)
     ]
-    return {"low": low, "step": step, "positions": steps[0], "points": steps[1]}
+    return {"low": low, "step": step}, steps[0], steps[1]
 
 
 def _cameras(protocol: Protocol) -> dict[str, np.ndarray]:

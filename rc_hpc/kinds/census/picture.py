@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import io
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -11,6 +9,15 @@ import numpy as np
 from rc_hpc.core.vocabulary import LabelStatus
 from rc_hpc.geometry.protocol import Protocol
 from rc_hpc.kinds.census.coincidence import clearest
+from rc_hpc.kinds.common.picture import (
+    COLUMNS,
+    RADII,
+    VIEWS_IN,
+    draw_discs,
+    in_notebooks,
+    projected,
+    scales,
+)
 from rc_hpc.kinds.common.subsets import CRYSTALS, Labels
 from rc_hpc.oracle.cell import tile
 from rc_hpc.report import style
@@ -20,20 +27,14 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-#: Views side by side.
-COLUMNS = 5
 #: Height of a pair of views side by side, in.
 PAIR_IN = 3.1
 #: Atoms that are named of those seen at one place.
 _NAMED = 3
 #: Subsets of which each can still have a place of its own.
 MOST_SUBSETS = 64
-#: Heights of a row of views, of the bars, and of a camera's line below them, in.
-VIEWS_IN, BARS_IN, ROW_IN = 1.7, 1.2, 0.16
-#: Resolution at which a notebook shows it.
-SHOWN_DPI = 120
-#: Disc radius in covalent radii.
-RADII = 0.5
+#: Heights of the bars, and of a camera's line below them, in.
+BARS_IN, ROW_IN = 1.2, 0.16
 _PHANTOM: dict[str, Any] = {
     "color": "#D55E00",
     "marker": "x",
@@ -66,7 +67,7 @@ def draw_views(
     Parameters
     ----------
     cell
-        Lattice, positions and numbers of the conventional cell; without a lattice of a molecule.
+        Lattice, positions and numbers of the conventional cell, or of a molecule.
     subsets, phantoms
         See `rc_hpc.api.results.Ceiling`; the phantoms are those of `subset`.
     labels
@@ -99,8 +100,7 @@ def draw_views(
         figure.suptitle(
             f"{subsets.loc[subset, 'n_phantoms']} phantoms (×) on {subset}", fontsize="medium"
         )
-    # A notebook shows figures by itself only where pyplot is in use.
-    figure._repr_png_ = partial(_png, figure)
+    in_notebooks(figure)
     return figure
 
 
@@ -148,9 +148,8 @@ def _rings(
     from ase.data import covalent_radii
     from matplotlib.patches import Circle
 
-    screen, depth = _projected(protocol, camera, positions[atoms])
-    scale = protocol.focal[camera] / -depth if protocol.pinhole[camera] else np.ones(len(depth))
-    radii = RADII * covalent_radii[numbers[atoms]] * scale
+    screen, depth = projected(protocol, camera, positions[atoms])
+    radii = RADII * covalent_radii[numbers[atoms]] * scales(protocol, camera, depth)
     for centre, radius in zip(screen, radii, strict=True):
         ring = Circle(tuple(centre), radius, **_RING)
         ring.set_path_effects(_halo(_RING["linewidth"]))
@@ -164,12 +163,6 @@ def _halo(width: float) -> list[Any]:
     return [Stroke(linewidth=width + _HALO, foreground="white"), Normal()]
 
 
-def _png(figure: Figure) -> bytes:
-    sink = io.BytesIO()
-    figure.savefig(sink, format="png", dpi=SHOWN_DPI)
-    return sink.getvalue()
-
-
 def _view(
     ax: Axes,
     protocol: Protocol,
@@ -179,37 +172,14 @@ def _view(
     phantoms: np.ndarray,
 ) -> None:
     """Atoms as discs, the nearest on top, and phantoms as crosses."""
-    from ase.data import covalent_radii
-    from ase.data.colors import jmol_colors
-    from matplotlib.collections import PatchCollection
-    from matplotlib.patches import Circle
-
-    screen, depth = _projected(protocol, camera, positions)
-    scale = protocol.focal[camera] / -depth if protocol.pinhole[camera] else np.ones(len(depth))
-    order = np.argsort(depth, kind="stable")
-    radii = RADII * covalent_radii[numbers] * scale
-    discs = [Circle(tuple(screen[atom]), radii[atom]) for atom in order]
-    colors = jmol_colors[numbers[order]]
-    ax.add_collection(PatchCollection(discs, facecolor=colors, edgecolor="black", linewidth=0.5))
+    draw_discs(ax, protocol, camera, positions, numbers)
     if len(phantoms):
         size = _PHANTOM["markersize"] * (1 if len(phantoms) <= _CROWD else 0.6)
         look = {**_PHANTOM, "markersize": size}
-        (marks,) = ax.plot(*_projected(protocol, camera, phantoms)[0].T, **look)
+        (marks,) = ax.plot(*projected(protocol, camera, phantoms)[0].T, **look)
         marks.set_path_effects(_halo(_PHANTOM["markeredgewidth"]))
     ax.autoscale_view()
     ax.set_aspect("equal", anchor="N")
-
-
-def _projected(
-    protocol: Protocol, camera: int, points: np.ndarray
-) -> tuple[np.ndarray, np.ndarray]:
-    """Screen coordinates (n, 2), Å where the picture is to scale, and depths (n,), Å."""
-    rotation = protocol.rotations[camera]
-    if protocol.centres is None or not protocol.pinhole[camera]:
-        seen = points @ rotation
-        return seen[:, :2], seen[:, 2]
-    seen = (points - protocol.centres[camera]) @ rotation
-    return seen[:, :2] * (protocol.focal[camera] / -seen[:, 2:]), seen[:, 2]
 
 
 def _all_subsets(

@@ -27,9 +27,9 @@ _TOLD = 3
 
 
 class Cell(NamedTuple):
-    """A conventional cell, or a molecule, as `draw_views` takes it: rows and positions in Å."""
+    """A conventional cell, or a molecule with a lattice of NaN, as `draw_views` takes it; Å."""
 
-    lattice: np.ndarray | None
+    lattice: np.ndarray
     positions: np.ndarray
     numbers: np.ndarray
 
@@ -74,7 +74,9 @@ def show(
 
 def _cell(computed: Computed) -> Cell:
     atoms = computed.packed.child("atoms", 0)
-    lattice = computed.value("structures/lattice", 0) if computed.labels.cells else None
+    lattice = np.full((3, 3), np.nan)
+    if computed.labels.cells:
+        lattice = computed.value("structures/lattice", 0)
     return Cell(lattice, atoms["position"], atoms["number"])
 
 

@@ -41,6 +41,7 @@ KIND = Kind(
         "status": "rows by status, with an example of each",
     },
     summary=("frontier", "certified", "status"),
+    show="show:show",
     figures="figures:PLOTS",
     figure_lines={
         "frontier": "R1 over delta, by enumeration and merge rule",

@@ -72,7 +72,7 @@ def count_frontier(path: str | Path, block_bytes: int = BLOCK_BYTES) -> Frontier
         Not a frontier file of ours, or one without results for rows that should have them.
     """
     columns = {name: f"structures/{name}" for name in ("delta_max", *STRUCTURE_COLUMNS)}
-    labels = labels_of(options_in(path))
+    labels = labels_of(options_in(Path(path)))
     names = (*POINT_COLUMNS, f"correct_{labels.coarsest}")
     columns |= {name: f"frontier/{name}" for name in names}
     static = (*STATIC, *_AXES)

@@ -62,6 +62,7 @@ KIND = Kind(
         "status": "rows by status, with an example of each",
     },
     summary=("noise", "crossings", "systems", "status"),
+    show="show:show",
     figures="figures:PLOTS",
     figure_lines={
         "noise": "R1 over sigma by protocol, rule and estimator, with the crossing of 0.95 "

@@ -48,6 +48,7 @@ KIND = Kind(
         "status": "rows by status, with an example of each",
     },
     summary=("occlusion", "visibility", "status"),
+    show="show:show",
     figures="figures:PLOTS",
     figure_lines={"occlusion": "R1 by what is taken away and by verification rule"},
     lattice="which atoms are equivalent is told by a space group",

@@ -26,6 +26,7 @@ KIND = Kind(
     oracle="oracle:pack_structure",
     facts="work:facts",
     warm="work:warm",
+    show="show:show",
     export="export:export",
     beside="beside:Origins",
     code=(

@@ -18,8 +18,8 @@ function starts(sizes) {
 }
 
 /* Place number n of a structure, in angstrom: whole steps from the corner of its box. */
-function placed(steps, k, n) {
-  const count = steps.length / 3, step = data.step[k];
+function placed(steps, k, n, width) {
+  const count = steps.length / 3, step = data.step[k] * width;
   return [0, 1, 2].map((c) => data.low[3 * k + c] + step * steps[c * count + n]);
 }
 
@@ -166,7 +166,7 @@ function screen(camera, point) {
 function discsOf(k, camera) {
   const discs = [];
   for (let a = data.atomStart[k]; a < data.atomStart[k + 1]; a++) {
-    const [u, v, depth, scale] = screen(camera, placed(data.positions, k, a));
+    const [u, v, depth, scale] = screen(camera, placed(data.positions, k, a, 1));
     const z = data.numbers[a];
     discs.push({ u, v, depth, r: data.radius[z] * scale, colour: data.colour[z], z });
   }
@@ -182,7 +182,7 @@ function marksOf(k, camera, s) {
       there ||= (pair & mask) === pair && (data.seen[p] & mask) === mask;
     }
     if (!there) continue;
-    const [u, v] = screen(camera, placed(data.points, k, n));
+    const [u, v] = screen(camera, placed(data.points, k, n, data.phantomSteps));
     marks.push({ u, v });
   }
   return marks;
