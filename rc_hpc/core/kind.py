@@ -78,6 +78,8 @@ class Kind:
         Their names, each with a line.
     summary
         Names of the tables that end a run.
+    long
+        Names of the tables that are made only where they are named or drawn.
     details
         ``details(path)``: what the file says of each structure, for the lists of them; see
         `rc_hpc.kinds.common.lists`.
@@ -117,6 +119,7 @@ class Kind:
     tables: str = ""
     table_lines: Mapping[str, str] = field(default_factory=dict)
     summary: tuple[str, ...] = ()
+    long: tuple[str, ...] = ()
     figures: str = ""
     figure_lines: Mapping[str, str] = field(default_factory=dict)
     details: str = ""

@@ -77,7 +77,8 @@ def _pictures(
         return [], {}
     conditions = conditions_of(path, counts)
     origin = Origin(path.name, str(attrs["content_hash"]), counts.options)
-    by_name = {table.name: table for table in tables}
+    long: list[Table] = kind.load("tables")(counts, kind.long)
+    by_name = {table.name: table for table in (*tables, *long)}
     pictures, left_out = [], {}
     for plot in kind.load("figures"):
         try:

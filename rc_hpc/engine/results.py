@@ -57,7 +57,8 @@ def tables_of(path: Path, names: Sequence[str] = (), short: bool = False):
                 f"{', '.join((*kind.table_lines, *LIST_LINES))}"
             )
     counts: Counts = kind.load("counts")(path)
-    wanted = names or (kind.summary if short else tuple(kind.table_lines))
+    every = tuple(name for name in kind.table_lines if name not in kind.long)
+    wanted = names or (kind.summary if short else every)
     tables: list[Table] = kind.load("tables")(counts, wanted)
     return counts, tables
 

@@ -48,9 +48,11 @@ KIND = Kind(
         "systems": "R1 by true crystal system, of molecules by point group",
         "phantom-deltas": "structures that have a phantom at some tolerance up to delta, by number "
         "of views",
+        "phantom-steps": "the same at every delta at which a number changes; where it is named",
         "status": "rows by status, with an example of each",
     },
     summary=("reference", "status"),
+    long=("phantom-steps",),
     details="details:details",
     show="show:show",
     page="page:page",

@@ -13,7 +13,7 @@ from rc_hpc.core.errors import Status
 from rc_hpc.core.vocabulary import LABELLED, LabelStatus
 from rc_hpc.kinds.census.monotonicity import Losses, count_losses
 from rc_hpc.kinds.census.options import CensusOptions, least_views
-from rc_hpc.kinds.census.phantom_deltas import tally_deltas
+from rc_hpc.kinds.census.phantom_deltas import Steps, steps_of, tally_deltas
 from rc_hpc.kinds.census.tally import (
     LATER_COLUMNS,
     Tally,
@@ -72,6 +72,7 @@ class _Counted:
     tally: Tally
     losses: Losses
     deltas: np.ndarray
+    steps: Steps
     followed: Followed
 
     def __add__(self, other: _Counted) -> _Counted:
@@ -79,6 +80,7 @@ class _Counted:
             self.tally + other.tally,
             self.losses + other.losses,
             self.deltas + other.deltas,
+            self.steps + other.steps,
             self.followed + other.followed,
         )
 
@@ -98,6 +100,8 @@ class CensusCounts(Counts):
         What added cameras lose of the same.
     kept_deltas, quarantined_deltas : (D, K) int64
         From `tally_deltas`, of the same.
+    kept_steps, quarantined_steps
+        From `steps_of`, of the same.
     followed
         How far the phantoms of both were followed.
     """
@@ -110,6 +114,8 @@ class CensusCounts(Counts):
     quarantined_losses: Losses
     kept_deltas: np.ndarray
     quarantined_deltas: np.ndarray
+    kept_steps: Steps
+    quarantined_steps: Steps
     followed: Followed
 
     @property
@@ -125,6 +131,11 @@ class CensusCounts(Counts):
         """Number of structures and `tally_deltas` of the same sets."""
         deltas = self.by_policy(self.kept_deltas, self.quarantined_deltas)
         return {name: (int(one.n), deltas[name]) for name, one in self.sets().items()}
+
+    def phantom_steps(self) -> dict[str, tuple[int, Steps]]:
+        """Number of structures and `steps_of` of the same sets."""
+        steps = self.by_policy(self.kept_steps, self.quarantined_steps)
+        return {name: (int(one.n), steps[name]) for name, one in self.sets().items()}
 
 
 def count_census(path: str | Path, block_bytes: int = BLOCK_BYTES) -> CensusCounts:
@@ -177,6 +188,7 @@ def _counting(static: Columns, options: dict[str, Any]) -> Callable[[Columns], _
             tally(rows | {"labelled": done}, truth, tiling, labels),
             count_losses(rows[right], masks, read),
             tally_deltas(rows["phantom_delta"]),
+            steps_of(rows["phantom_delta"], static["subsets/size"]),
             Followed(
                 int(np.count_nonzero(rows["delta_max"] < horizon)),
                 float(np.min(rows["delta_max"], initial=horizon)),
@@ -206,5 +218,7 @@ def _counts(
         quarantined.losses,
         kept.deltas,
         quarantined.deltas,
+        kept.steps,
+        quarantined.steps,
         kept.followed + quarantined.followed,
     )

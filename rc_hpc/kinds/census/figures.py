@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from rc_hpc.core.constants import CENSUS_ZERO
 from rc_hpc.report import style
 from rc_hpc.report.plot import Given, NothingToDraw, Plot
 
@@ -275,17 +276,21 @@ def phantom_deltas(given: Given) -> Figure:
     frame = given.frame
     made, ((ax,),) = style.figure(style.COLUMN_IN, 2.9)
     columns = {int(column.split("_")[1]): column for column in frame if column.startswith("share_")}
-    x = frame["delta_angstrom"]
+    horizon = given.options.get("delta_max", float(frame["delta_angstrom"].max()))
+    # The left end stands for everything down to 0, the right one is the end of what was followed.
+    x = np.append(np.maximum(frame["delta_angstrom"], CENSUS_ZERO), horizon)
     shares = frame[list(columns.values())].to_numpy(float)
     if not (shares > 0).any():
         raise NothingToDraw("has no structure with a phantom at any tolerance followed")
+    marks = np.geomspace(CENSUS_ZERO, horizon, 4 * len(columns) + 1)
     for number, (views, column) in enumerate(columns.items()):
+        own = np.searchsorted(x, marks[number :: len(columns)])
         ax.plot(
             x,
-            frame[column],
+            np.append(frame[column], frame[column].iloc[-1]),
             label=f"{views} views",
             drawstyle="steps-post",
-            markevery=(number, 4),
+            markevery=np.unique(np.minimum(own, len(x) - 1)).tolist(),
             clip_on=False,
             **style.series(number),
         )
@@ -302,9 +307,9 @@ def phantom_deltas(given: Given) -> Figure:
     decades = 10.0 ** np.arange(np.ceil(np.log10(least)), 1)
     ax.set_yticks([0, *decades], ["0", *(f"{decade:g}" for decade in decades)])
     ax.set_ylim(0, min(1.0, 1.6 * shares.max()))
-    ax.set_xlabel("delta (Å)")
+    ax.set_xlabel("delta (Å; the left end stands for all below)")
     ax.set_ylabel(
-        "share of structures × subsets with a\nphantom at some tolerance up to delta\n(cumulative)"
+        "share of structures × subsets\nwith a phantom at some tolerance\nup to delta (cumulative)"
     )
     style.below(made, 3, ax)
     return made
@@ -315,5 +320,5 @@ PLOTS = (
     Plot("subsets", "subsets", subsets),
     Plot("granularity", "granularity", granularity),
     Plot("systems", "systems", systems),
-    Plot("phantom-deltas", "phantom-deltas", phantom_deltas),
+    Plot("phantom-deltas", "phantom-steps", phantom_deltas),
 )

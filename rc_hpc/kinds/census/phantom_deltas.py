@@ -5,12 +5,13 @@ How it is distributed, by number of views.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import TYPE_CHECKING
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from rc_hpc.core.constants import CENSUS_ZERO
+from rc_hpc.core.constants import CENSUS_ZERO, NUMERICAL_ZERO
 from rc_hpc.stats.frames import frame_of
 
 if TYPE_CHECKING:
@@ -18,6 +19,8 @@ if TYPE_CHECKING:
 
     from rc_hpc.kinds.common.subsets import Subsets
 
+#: Significant digits of the steps.
+DIGITS = 5
 #: Deltas up to which structures are counted, Å: the numerical zero of exact phantoms, then ten
 #: preferred numbers to a decade where the gaps of skew rays lie.
 DELTAS = np.array(
@@ -52,6 +55,78 @@ def tally_deltas(smallest: np.ndarray) -> np.ndarray:
     return np.array([np.count_nonzero(smallest <= delta, axis=0) for delta in DELTAS])
 
 
+@dataclass(frozen=True)
+class Steps:
+    """Deltas at which structures get their first phantom; those of disjoint sets add up.
+
+    Attributes
+    ----------
+    deltas : (m,) float64
+        Å, ascending, rounded up to `DIGITS` significant digits, below `NUMERICAL_ZERO` to 0: the
+        number of them does not grow with that of the structures.
+    counts : (m, S) int64
+        Structures times subsets of each size, sizes ascending, whose first is there.
+    """
+
+    deltas: np.ndarray
+    counts: np.ndarray
+
+    def __add__(self, other: Steps) -> Steps:
+        both = np.concatenate([self.deltas, other.deltas])
+        deltas, place = np.unique(both, return_inverse=True)
+        counts = np.zeros((len(deltas), self.counts.shape[1]), np.int64)
+        np.add.at(counts, place, np.concatenate([self.counts, other.counts]))
+        return Steps(deltas, counts)
+
+
+def steps_of(smallest: np.ndarray, sizes: np.ndarray) -> Steps:
+    """The steps of some structures.
+
+    Parameters
+    ----------
+    smallest : (n, K) float64
+        See `tally_deltas`.
+    sizes : (K,) int
+        Views of the subsets.
+    """
+    views, size = np.unique(sizes, return_inverse=True)
+    there = np.isfinite(smallest)
+    rounded, place = np.unique(_rounded_up(smallest[there]), return_inverse=True)
+    counts = np.zeros((len(rounded), len(views)), np.int64)
+    np.add.at(counts, (place, np.broadcast_to(size, smallest.shape)[there]), 1)
+    return Steps(rounded, counts)
+
+
+def _rounded_up(deltas: np.ndarray) -> np.ndarray:
+    zero = deltas < NUMERICAL_ZERO
+    scale = np.floor(np.log10(np.where(zero, 1.0, deltas))).astype(int) - DIGITS + 1
+    unit = 10.0**-scale  # whole numbers times it are as near as numbers come to decimals
+    # What is a decimal of so many digits already stays.
+    found: np.ndarray = np.where(zero, 0.0, np.ceil(deltas * unit * (1 - 1e-12)) / unit)
+    return found
+
+
+def by_step(
+    sets: Mapping[str, tuple[int, Steps]], subsets: Subsets, horizon: float
+) -> pd.DataFrame:
+    """One row per set of structures and delta at which a number changes, from 0 to `horizon`.
+
+    Columns as in `by_delta`.
+    """
+    sizes = subsets.by_size()
+    records = []
+    for name, (n, one) in sets.items():
+        inside = one.deltas <= horizon
+        total = np.cumsum(one.counts[inside], axis=0)
+        deltas = one.deltas[inside]
+        if not len(deltas) or deltas[0] > 0:
+            deltas = np.append(0.0, deltas)
+            total = np.concatenate([np.zeros((1, len(sizes)), np.int64), total])
+        for delta, counts in zip(deltas.tolist(), total.tolist(), strict=True):
+            records.append(_record(name, delta, n, sizes, counts))
+    return _frame(records, sizes)
+
+
 def by_delta(
     sets: Mapping[str, tuple[int, np.ndarray]], subsets: Subsets, horizon: float
 ) -> pd.DataFrame:
@@ -74,14 +149,23 @@ def by_delta(
     records = []
     for name, (n, counts) in sets.items():
         for delta, count in zip(DELTAS[horizon >= DELTAS], counts, strict=False):
-            record = {"structures": name, "delta_angstrom": delta, "n": n}
-            for size, chosen in sizes.items():
-                found, cells = int(count[chosen].sum()), n * len(chosen)
-                record |= {
-                    f"count_{size}_views": found,
-                    f"share_{size}_views": found / cells if cells else np.nan,
-                }
-            records.append(record)
+            found = [int(count[chosen].sum()) for chosen in sizes.values()]
+            records.append(_record(name, delta, n, sizes, found))
+    return _frame(records, sizes)
+
+
+def _record(
+    name: str, delta: float, n: int, sizes: Mapping[int, np.ndarray], counts: Sequence[int]
+) -> dict[str, Any]:
+    record: dict[str, Any] = {"structures": name, "delta_angstrom": delta, "n": n}
+    for (size, chosen), found in zip(sizes.items(), counts, strict=True):
+        cells = n * len(chosen)
+        record[f"count_{size}_views"] = found
+        record[f"share_{size}_views"] = found / cells if cells else np.nan
+    return record
+
+
+def _frame(records: list[dict[str, Any]], sizes: Mapping[int, np.ndarray]) -> pd.DataFrame:
     shares = [f"{what}_{size}_views" for size in sizes for what in ("count", "share")]
     return frame_of(
         records,

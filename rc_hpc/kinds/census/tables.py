@@ -44,6 +44,11 @@ def _deltas(counts: CensusCounts) -> pd.DataFrame:
     return phantom_deltas.by_delta(counts.phantom_deltas(), counts.subsets, horizon)
 
 
+def _steps(counts: CensusCounts) -> pd.DataFrame:
+    horizon = counts.options["delta_max"]
+    return phantom_deltas.by_step(counts.phantom_steps(), counts.subsets, horizon)
+
+
 def _full(counts: CensusCounts) -> str:
     return "" if counts.subsets.full is None else "; R1 without a mean is that of the full protocol"
 
@@ -97,6 +102,12 @@ TABLES = (
         "Cumulative: structures times subsets of each size with a phantom by acceptance at some "
         "tolerance up to delta, wherever the delta of the census lies",
         _deltas,
+    ),
+    Maker(
+        "phantom-steps",
+        "Cumulative: the same at every delta at which a number changes, rounded up to five "
+        "significant digits",
+        _steps,
     ),
     status_maker(),
 )

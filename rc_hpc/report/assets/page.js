@@ -7,7 +7,7 @@ const make = (tag, text, className) => {
   return element;
 };
 const SVG = "http://www.w3.org/2000/svg";
-const ROW = 40, MOST = 8e6, CANVAS_ABOVE = 500, VIEW = 190;
+const ROW = 40, MOST = 8e6, CANVAS_ABOVE = 500, CROWD = 60, VIEW = 190;
 const KINDS = { u1: Uint8Array, u2: Uint16Array, i4: Int32Array, u4: Uint32Array, f4: Float32Array };
 let data = null, shown = [], selected = -1, sorting = { key: "", down: false }, subset = 0;
 
@@ -198,6 +198,9 @@ function frameOf(discs, marks, size) {
   return { scale, x: (u) => x0 + scale * u, y: (v) => y0 - scale * v };
 }
 
+/* Half the size of a mark, its width and that of the white around it: of many they are small. */
+const markOf = (marks) => marks.length > CROWD ? [1.5, 1, 1.5] : [4, 2, 5];
+
 function drawCanvas(canvas, k, camera, marks) {
   const pen = canvas.getContext("2d"), discs = discsOf(k, camera);
   const { scale, x, y } = frameOf(discs, marks, canvas.width);
@@ -209,11 +212,12 @@ function drawCanvas(canvas, k, camera, marks) {
     pen.lineWidth = canvas.width > 100 ? 1 : 0.5;
     pen.stroke();
   }
-  for (const [width, colour] of [[5, "white"], [2, "#b23c00"]])
+  const [h, line, halo] = markOf(marks);
+  for (const [width, colour] of [[halo, "white"], [line, "#b23c00"]])
     for (const { u, v } of marks) {
       pen.beginPath();
-      pen.moveTo(x(u) - 4, y(v) - 4); pen.lineTo(x(u) + 4, y(v) + 4);
-      pen.moveTo(x(u) - 4, y(v) + 4); pen.lineTo(x(u) + 4, y(v) - 4);
+      pen.moveTo(x(u) - h, y(v) - h); pen.lineTo(x(u) + h, y(v) + h);
+      pen.moveTo(x(u) - h, y(v) + h); pen.lineTo(x(u) + h, y(v) - h);
       pen.lineWidth = width; pen.strokeStyle = colour; pen.stroke();
     }
 }
@@ -230,11 +234,12 @@ function drawSvg(k, camera, marks) {
     svg.setAttribute(name, value);
   for (const { u, v, r, colour } of discs)
     add("circle", { cx: x(u).toFixed(2), cy: y(v).toFixed(2), r: (scale * r).toFixed(2), fill: colour, stroke: "black", "stroke-width": 0.8 });
+  const [h, line, halo] = markOf(marks);
   for (const { u, v } of marks) {
     const [px, py] = [x(u), y(v)];
-    const d = `M${px - 4} ${py - 4}L${px + 4} ${py + 4}M${px - 4} ${py + 4}L${px + 4} ${py - 4}`;
-    add("path", { d, stroke: "white", "stroke-width": 5, fill: "none" });
-    add("path", { d, stroke: "#b23c00", "stroke-width": 2, fill: "none", class: "phantom" });
+    const d = `M${px - h} ${py - h}L${px + h} ${py + h}M${px - h} ${py + h}L${px + h} ${py - h}`;
+    add("path", { d, stroke: "white", "stroke-width": halo, fill: "none" });
+    add("path", { d, stroke: "#b23c00", "stroke-width": line, fill: "none", class: "phantom" });
   }
   return svg;
 }
