@@ -253,11 +253,8 @@ class Options:
         return "; ".join(filter(None, self._phrases()))
 
     def _phrases(self) -> Iterator[str]:
-        untold = self._untold()
-        for one in fields(self):
+        for one in (one for one in fields(self) if one.name not in self._untold()):
             value, known = getattr(self, one.name), _declared(one)
-            if one.name in untold:
-                continue
             if isinstance(value, Options):
                 yield from value._phrases()
             elif known and known.caption:

@@ -24,6 +24,18 @@ from rc_hpc.symmetry.point_groups import LINEAR, SCHOENFLIES
 #: than any other.
 _ORDERS = {"C1": 1, "Cs": 2, "Ci": 2, "T": 12, "Td": 24, "Th": 24, "O": 24, "Oh": 48}
 _ORDERS |= {"I": 60, "Ih": 120, **dict.fromkeys((*LINEAR, "Kh"), 1000)}
+#: Columns of a crystal system, and of a molecule's point group in its place.
+GROUPS = {
+    "maximal_system": "maximal_group",
+    "random_system": "random_group",
+    "system": "group",
+    "best_system": "best_group",
+}
+
+
+def names_of(molecules: bool) -> dict[str, str]:
+    """How columns of systems are named in a file of molecules."""
+    return GROUPS if molecules else {}
 
 
 def order_of(symbol: str) -> int:

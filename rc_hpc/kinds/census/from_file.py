@@ -8,7 +8,7 @@ from pathlib import Path
 from rc_hpc.kinds.census.computed import Computed
 from rc_hpc.kinds.census.options import CensusOptions
 from rc_hpc.kinds.census.schema import CENSUS
-from rc_hpc.kinds.common.showing import row_of
+from rc_hpc.kinds.packed.about import row_of
 from rc_hpc.kinds.packed.reader import PackedReader, RowReader
 from rc_hpc.store.batch import Rows
 

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 from rc_hpc.core.constants import CENSUS_ZERO
 from rc_hpc.core.vocabulary import ProfileKind
 from rc_hpc.kinds.common.lists import options_in
-from rc_hpc.kinds.common.showing import about, chosen_subsets, ranges, row_of
 from rc_hpc.kinds.common.subsets import labels_of
 from rc_hpc.kinds.frontier.schema import FRONTIER
+from rc_hpc.kinds.packed.about import about, chosen_subsets, ranges, row_of
 from rc_hpc.kinds.packed.reader import RowReader
 from rc_hpc.report import style
 

@@ -9,8 +9,8 @@ import numpy as np
 
 from rc_hpc.core.errors import UsageError
 from rc_hpc.kinds.common.lists import options_in
-from rc_hpc.kinds.common.showing import about, row_of
 from rc_hpc.kinds.noise.schema import NOISE
+from rc_hpc.kinds.packed.about import about, row_of
 from rc_hpc.kinds.packed.reader import RowReader
 from rc_hpc.report import style
 

@@ -9,8 +9,8 @@ from rc_hpc.kinds.common.atoms import packed_of
 from rc_hpc.kinds.common.lists import options_in
 from rc_hpc.kinds.common.options import protocol_of
 from rc_hpc.kinds.common.picture import draw_atoms
-from rc_hpc.kinds.common.showing import about, chosen_subsets, row_of
 from rc_hpc.kinds.occlusion.schema import OCCLUSION
+from rc_hpc.kinds.packed.about import about, chosen_subsets, row_of
 from rc_hpc.kinds.packed.reader import PackedReader, RowReader
 from rc_hpc.oracle.cell import tile
 

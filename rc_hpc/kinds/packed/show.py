@@ -9,7 +9,7 @@ import numpy as np
 
 from rc_hpc.geometry.protocol import load_protocol
 from rc_hpc.kinds.common.picture import draw_atoms
-from rc_hpc.kinds.common.showing import about, row_of
+from rc_hpc.kinds.packed.about import about, row_of
 from rc_hpc.kinds.packed.reader import PackedReader
 
 if TYPE_CHECKING:

@@ -75,6 +75,7 @@ KIND = Kind(
         "oracle/explanations",
         "oracle/fewest",
         "oracle/levels",
+        "oracle/molecular",
         "oracle/rotations",
         "oracle/solving",
         "oracle/symmetries",

@@ -14,7 +14,7 @@ from rc_hpc.kinds.common.lists import options_in
 from rc_hpc.kinds.common.subsets import Labels, Subsets, labels_of
 from rc_hpc.kinds.unique.frames import UniqueTally, tally_unique
 from rc_hpc.kinds.unique.pairs import Pair, pairs_of
-from rc_hpc.kinds.unique.schema import names_of
+from rc_hpc.oracle.molecular import names_of
 from rc_hpc.store import layout
 
 _CELLS = ("n_places", "n_phantoms", "n_redundant", "trivial", "maximal_system", "random_system")

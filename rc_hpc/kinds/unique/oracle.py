@@ -14,13 +14,12 @@ from rc_hpc.geometry.protocol import Protocol
 from rc_hpc.kinds.common.given import Compute, Given
 from rc_hpc.kinds.common.options import protocol_of
 from rc_hpc.kinds.unique.options import UniqueOptions
-from rc_hpc.kinds.unique.schema import names_of
 from rc_hpc.oracle.cell import PackedCell, drawn
 from rc_hpc.oracle.decision import Budget
 from rc_hpc.oracle.explanations import Puzzle, puzzle_of
 from rc_hpc.oracle.geometry import GeometricOracle
 from rc_hpc.oracle.labels import labeller_of
-from rc_hpc.oracle.molecular import MoleculeCell
+from rc_hpc.oracle.molecular import MoleculeCell, names_of
 from rc_hpc.oracle.rotations import Metric
 from rc_hpc.oracle.uniqueness import Cell
 from rc_hpc.symmetry.recorder import NULL_RECORDER, Recorder

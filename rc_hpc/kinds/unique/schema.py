@@ -8,6 +8,7 @@ import numpy as np
 
 from rc_hpc.core.vocabulary import System, Undecided, Uniqueness
 from rc_hpc.kinds.packed.schema import MOLECULES, STRUCTURES, in_words_of_molecules
+from rc_hpc.oracle.molecular import GROUPS
 from rc_hpc.store.schema import Column, Schema
 
 _CELL = ("subset",)
@@ -121,31 +122,18 @@ PLACES = (
     ),
 )
 
-#: Columns of a crystal system, and of a molecule's point group in its place.
-_GROUPS = {
-    "maximal_system": "maximal_group",
-    "random_system": "random_group",
-    "system": "group",
-    "best_system": "best_group",
-}
-
-
-def names_of(molecules: bool) -> dict[str, str]:
-    """How columns of systems are named in a file of molecules."""
-    return _GROUPS if molecules else {}
-
 
 def _of_molecules(column: Column) -> Column:
     """The same column where there is no lattice, and a point group in place of the system."""
     table, _, name = column.path.partition("/")
     text = in_words_of_molecules(column)
-    if name not in _GROUPS:
+    if name not in GROUPS:
         return text
     told = text.description.replace("Crystal system", "Point group").replace(
         "crystal system", "point group"
     )
     told = told.removesuffix(".") + ": index into /vocabulary/schoenflies."
-    return replace(text, path=f"{table}/{_GROUPS[name]}", dtype="u1", description=told)
+    return replace(text, path=f"{table}/{GROUPS[name]}", dtype="u1", description=told)
 
 
 UNIQUE = Schema(

@@ -13,7 +13,8 @@ from rc_hpc.kinds.common.lists import options_in
 from rc_hpc.kinds.packed.reader import RowReader
 from rc_hpc.kinds.unique.pairs import Pair, pairs_of
 from rc_hpc.kinds.unique.picture import draw_pair
-from rc_hpc.kinds.unique.schema import UNIQUE, names_of
+from rc_hpc.kinds.unique.schema import UNIQUE
+from rc_hpc.oracle.molecular import names_of
 from rc_hpc.report import style
 from rc_hpc.symmetry.point_groups import SCHOENFLIES
 
