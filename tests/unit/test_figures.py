@@ -15,6 +15,7 @@ from rc_hpc.core.errors import Exit, Status
 from rc_hpc.engine.results import tables_of
 from rc_hpc.figures import main
 from rc_hpc.kinds.census import figures as census_plots
+from rc_hpc.kinds.registry import KINDS
 from rc_hpc.ladder import figures as ladder_plots
 from rc_hpc.ladder.__main__ import main as ladder
 from rc_hpc.report import recorded, style
@@ -80,7 +81,7 @@ def test_all_figures_of_a_census(census, tmp_path, capsys):
     folder = tmp_path / "new" / "figures"
     assert main([str(census), "-o", str(folder)]) == Exit.CLEAN
     out, err = capsys.readouterr()
-    counts, found = tables_of(census)
+    counts, found = tables_of(census, tuple(KINDS["census"].table_lines))
     check_files(folder, census_plots.PLOTS, {table.name: table for table in found})
     assert not err and all(str(path) in out for path in folder.iterdir())
     head = (folder / "view-curve.csv").read_text()

@@ -15,7 +15,10 @@ from rc_hpc.core.errors import Exit
 from rc_hpc.core.text import file_stem
 from rc_hpc.kinds.census.coincidence import clearest, coincidences
 from rc_hpc.kinds.census.from_file import read_computed
+from rc_hpc.kinds.packed.about import ranges
+from rc_hpc.render import main as render
 from rc_hpc.show import main
+from rc_hpc.sweep import main as sweep
 
 #: SiO2 in P6_222: on cameras along b and c silicon is seen where none is.
 QUARTZ = crystal(
@@ -120,9 +123,54 @@ def test_names_of_pictures_stay_in_their_folder(tmp_path, capsys):
     assert written == [f"{stem}.png", f"{stem}.svg"] and stem.startswith("_")
 
 
-def test_other_kinds_say_what_can_be_shown(file, capsys):
-    assert main([str(file.with_name("mine.packed.h5")), "salt.cif"]) == Exit.USAGE
-    assert "is a packed file, of which no structure" in capsys.readouterr().err
+def test_other_kinds_say_what_can_be_shown(file, tmp_path, capsys):
+    drawn = tmp_path / "renders.h5"
+    packed = str(file.with_name("mine.packed.h5"))
+    asked = [packed, "--ids", "salt.cif", "-o", str(drawn), "-q"]
+    assert render(asked) == Exit.CLEAN
+    assert main([str(drawn), "salt.cif"]) == Exit.USAGE
+    assert "is a renders file, of which no structure" in capsys.readouterr().err
+
+
+def test_packed_structures_are_shown(file, tmp_path, capsys):
+    packed = str(file.with_name("mine.packed.h5"))
+    assert main([packed, "salt.cif", "-o", str(tmp_path)]) == Exit.CLEAN
+    told = capsys.readouterr().out
+    assert "as read: cubic, Fm-3m (225)" in told and "a, b, c 5.64, 5.64, 5.64 Å" in told
+    assert "alpha, beta, gamma 90, 90, 90 degrees" in told
+    assert (tmp_path / "salt.cif.png").stat().st_size > 5_000
+    assert main([packed, "slat.cif"]) == Exit.USAGE
+    assert "salt.cif" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("kind", "more", "told"),
+    [
+        (
+            "frontier",
+            ("--deltas", "0.01,0.2", "--subsets", "axis_a+axis_b,full"),
+            ("axis_a+axis_b: phantoms at delta 0 to ", "all-pairs, dominance: "),
+        ),
+        ("noise", ("--sigmas", "0,0.01", "--seeds", "2"), ("sigma 0 Å: 2 of 2 seeds",)),
+        ("occlusion", ("--subsets", "full"), ("O0 (taken away: nothing): 0 atoms", "right, 8")),
+    ],
+)
+def test_sweeps_tell_of_one_structure(file, kind, more, told, tmp_path, capsys):
+    path = tmp_path / "sweep.h5"
+    packed = str(file.with_name("mine.packed.h5"))
+    assert sweep([kind, packed, *more, "-o", str(path), "-q"]) in (Exit.CLEAN, Exit.FAILURES)
+    asked = [str(path), "salt.cif", "-o", str(tmp_path / "show")]
+    if kind == "occlusion":
+        asked += ["--packed", packed]
+    assert main(asked) == Exit.CLEAN
+    said = capsys.readouterr().out
+    assert "salt.cif: NaCl, 8 atoms" in said and all(one in said for one in told), said
+    assert (tmp_path / "show" / "salt.cif.svg").stat().st_size > 5_000
+
+
+def test_runs_of_values():
+    assert ranges([1, 2, 3, 5], [True, True, False, True]) == "1 to 2, 5"
+    assert ranges([1, 2], [False, False]) == "" and ranges([], []) == ""
 
 
 def test_pictures_of_the_readme_are_there():
