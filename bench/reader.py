@@ -136,6 +136,7 @@ def main() -> int:
     equals = commands.add_parser("equal", help="other crystals with the same pictures")
     equals.add_argument("--seconds", type=float, default=540.0, help="of a piece of work")
     equals.add_argument("--moves", type=int, default=10, help="move an atom of every N-th; 0: none")
+    equals.add_argument("--draw", type=Path, metavar="DIR", help="pictures of what is found")
     equals.set_defaults(go=reader_equal.run)
     for one_ in (reads, control, moves, repeats, equals):
         several: dict[str, Any] = {"nargs": "+"} if one_ is equals else {}

@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from bench import reader_witness
 from bench.common import environment
 from bench.reader_cells import cells
 from rc_hpc.geometry.protocol import load_protocol
@@ -54,6 +55,12 @@ class Drawings:
         scene = self.convention.scene(cell.lattice, numbers, cell.positions)
         views = [self.convention.view(scene, one, self.size) for one in self.rotations]
         return scene, views, [self.renderer.draw(scene, view) for view in views]
+
+    def pictures(self, lattice, numbers, positions) -> list[np.ndarray]:
+        """Pictures of a crystal."""
+        scene = self.convention.scene(lattice, numbers, positions)
+        views = [self.convention.view(scene, one, self.size) for one in self.rotations]
+        return [self.renderer.draw(scene, view) for view in views]
 
     def redrawing(self, pictures: list[np.ndarray]) -> Redrawing:
         """What holds other crystals against these pictures."""
@@ -303,6 +310,11 @@ def run(asked: argparse.Namespace) -> int:
     _write(path, asked, rows, pairs)
     np.savez_compressed(kept, signatures=np.array(signatures))
     print("\n".join(told(rows, pairs)))
+    if asked.draw:
+        found = reader_witness.witnesses(
+            rows, pairs, {cell.id: cell for cell in everything}, LIMITS.max_pixels
+        )
+        print(*reader_witness.draw(drawings, found, asked.draw), sep="\n")
     return 0
 
 

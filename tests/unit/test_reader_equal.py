@@ -10,6 +10,7 @@ import read_cases as cases
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
+from PIL import Image
 
 from rc_hpc.reader.convention import named
 
@@ -102,7 +103,7 @@ def test_one_structure_is_searched_whole(bench):
     assert "1 structures" in lines[0] and "1 structures, 0 not noticed" in lines[-1]
 
 
-def test_a_site_that_is_not_seen_is_found_out(bench):
+def test_a_site_that_is_not_seen_is_found_out_and_drawn(bench, tmp_path):
     hidden = SimpleNamespace(**vars(cell_of("rutile")))
     hidden.numbers = np.append(hidden.numbers, 8)
     hidden.positions = np.vstack((hidden.positions, hidden.positions[0] - (0.05, -0.05, 0.05)))
@@ -118,3 +119,11 @@ def test_a_site_that_is_not_seen_is_found_out(bench):
     told = bench.told([row], [["x", "y", 3, 1, 2]])
     assert "1 draw the same pictures, 1 of these have two labels" in told[1]
     assert "1 unseen" in "\n".join(told)
+    witness = importlib.import_module("bench.reader_witness")
+    row |= {"id": hidden.id, "further": [8, 0.2, 0.09, 0, 1, hidden.positions[-1].tolist()]}
+    found = witness.witnesses([row], None, {hidden.id: hidden}, bench.LIMITS.max_pixels)
+    paths = witness.draw(drawings, found, tmp_path)
+    assert [path.stem for path in paths] == ["rutile_without", "rutile_further_8"]
+    for path in paths:
+        first, second, differing = np.split(np.asarray(Image.open(path)), 3)
+        assert np.array_equal(first, second) and (differing == 255).all()
