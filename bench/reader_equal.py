@@ -311,10 +311,10 @@ def run(asked: argparse.Namespace) -> int:
     np.savez_compressed(kept, signatures=np.array(signatures))
     print("\n".join(told(rows, pairs)))
     if asked.draw:
-        found = reader_witness.witnesses(
+        shown = reader_witness.witnesses(
             rows, pairs, {cell.id: cell for cell in everything}, LIMITS.max_pixels
         )
-        print(*reader_witness.draw(drawings, found, asked.draw), sep="\n")
+        print(*reader_witness.draw(drawings, shown, asked.draw), sep="\n")
     return 0
 
 
