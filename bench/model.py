@@ -2,20 +2,23 @@
 
 Constants are CPU seconds on this machine: of real structures, and of the parts of their census,
 copied under other ids until there are as many rows as asked for. What no machine of one node can
-tell, latencies and bandwidths, are parameters. Run as a program it is one rank of the merge.
+tell, latencies and bandwidths, are parameters. Each constant is a piece, kept in the folder that
+`work` names: a run that was stopped goes on there. Run as a program it is one rank of the merge.
 """
 
 from __future__ import annotations
 
 import argparse
-import heapq
 import json
 import os
+import shutil
 import subprocess
 import sys
 import tempfile
 import time
 from collections.abc import Callable
+from contextlib import ExitStack
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +26,8 @@ import numpy as np
 
 from bench.common import ROOT
 from bench.end_to_end import command, packed_file, run
+from bench.pieces import Pieces
+from bench.queueing import SIMULATED, check, idle_shares
 from bench.ranks import mpiexec
 
 #: What the prediction knows nothing of.
@@ -33,8 +38,6 @@ LEFT_OUT = (
     "cells of more atoms than those measured",
     "the start of the batch system",
 )
-#: Numbers of ranks of the simulation.
-SIMULATED = (16, 128, 1024, 4096)
 
 
 def measure(
@@ -43,12 +46,13 @@ def measure(
     rows: int = 20_000,
     counts: tuple[int, ...] = (1, 2, 8),
     packed: Path | None = None,
+    work: Path | None = None,
     open_ms: float = 1.0,
     sync_ms: float = 2.0,
     draw_us: float = 50.0,
     bandwidth: float = 2e9,
     disk: float = 1e9,
-    rounds: int = 3,
+    rounds: int = 2,
 ) -> dict:
     """Constants, prediction by term and simulation of the queue.
 
@@ -62,34 +66,58 @@ def measure(
         Ranks that merge them here: more than there are cores tells of messages only.
     packed
         A packed file; by default the evaluation structures, packed first.
+    work
+        Folder of the finished pieces; by default one that is removed at the end.
     open_ms, sync_ms, draw_us
         Of opening a file, of bringing one to the disk, and of a draw from the queue.
     bandwidth, disk
         Of messages to one rank and of one file, bytes a second.
+    rounds
+        Of which medians are taken.
     """
-    with tempfile.TemporaryDirectory(prefix="rc-bench-") as name:
-        folder = Path(name)
-        constants = _constants(folder, packed, rows, counts, rounds)
-    simulated = simulate_all(constants["costs_ms"], int(structures))
+    n, draw_s = int(structures), draw_us / 1e6
+    with ExitStack() as stack:
+        folder = work or Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="rc-bench-")))
+        pieces = Pieces(folder)
+        constants = _constants(pieces, packed, rows, counts, rounds)
+        of_rows = {name: constants.pop(name) for name in list(constants) if name.endswith("_row_s")}
+        queue = [
+            pieces.get(
+                f"queue-{count}",
+                lambda count=count: idle_shares(of_rows, n, count, draw_s),
+                n=n,
+                draw_s=draw_s,
+                work=of_rows,
+            )
+            for count in sorted({*SIMULATED, *ranks})
+        ]
+        two = pieces.get(
+            "queue-check",
+            lambda: check(of_rows, Path(constants["packed_file"]), folder, [mpiexec()], rounds),
+            rounds=rounds,
+            work=of_rows,
+        )
     machine = {
         "open_s": open_ms / 1e3,
         "sync_s": sync_ms / 1e3,
-        "draw_s": draw_us / 1e6,
+        "draw_s": draw_s,
         "bandwidth": bandwidth,
         "disk": disk,
     }
+    idle = {row["ranks"]: row for row in queue}
     predicted = [
-        predict(constants, machine, int(structures), count, idle_of(simulated, count))
+        predict(constants, machine, n, count, idle[count])
         for count in dict.fromkeys((16, 128, *ranks))
     ]
     for one in predicted:
         show(one)
-    del constants["costs_ms"]
+    del constants["packed_file"]
     return {
         "constants": constants,
         "machine": machine,
         "predicted": predicted,
-        "queue": simulated,
+        "queue": queue,
+        "queue_check": two,
         "left_out": list(LEFT_OUT),
     }
 
@@ -98,23 +126,44 @@ def measure(
 
 
 def _constants(
-    folder: Path, packed: Path | None, rows: int, counts: tuple[int, ...], rounds: int
+    pieces: Pieces, given: Path | None, rows: int, counts: tuple[int, ...], rounds: int
 ) -> dict[str, Any]:
-    set_name, packed, source, more = packed_file(packed, folder, True)
-    if source:
-        run(command("pack", source, packed, None, more))
+    folder = pieces.folder
     census = folder / "census.h5"
-    run(command("census", str(packed), census))
-    found: dict[str, Any] = {"set": set_name, "start_s": _start()}
-    found |= _work(packed, rounds)
-    found["listing"] = _listing(folder, rows)
+
+    def sample() -> dict[str, str]:
+        name, packed, source, more = packed_file(given, folder, True)
+        if source:
+            run(command("pack", source, packed, None, more))
+        run(command("census", str(packed), census))
+        return {"set": name, "packed_file": str(packed)}
+
+    found = pieces.get("sample", sample, given=str(given))
+    packed = Path(found["packed_file"])
+    found["start_s"] = pieces.get("start", lambda: _start(rounds), rounds=rounds)
+    found |= pieces.get("work", lambda: _work(packed, rounds), rounds=rounds, given=str(given))
+    found["listing"] = pieces.get("listing", lambda: _listing(folder, rows), rows=rows)
     for kind, file in (("packed", packed), ("census", census)):
-        found[kind] = _merge(folder, kind, file, rows, rounds)
-        found[kind]["by_ranks"] = _by_ranks(folder, kind, counts)
+        found[kind] = pieces.get(
+            f"merge-{kind}",
+            lambda kind=kind, file=file: _merge(folder, kind, file, rows, rounds),
+            rows=rows,
+            rounds=rounds,
+        )
+        found[kind]["by_ranks"] = [
+            pieces.get(
+                f"merge-{kind}-{count}",
+                lambda kind=kind, count=count: _by_ranks(folder, kind, count),
+                rows=rows,
+            )
+            for count in counts
+        ]
+        if len({one["content_hash"] for one in found[kind]["by_ranks"]}) > 1:
+            raise SystemExit(f"{kind}: the merge depends on the number of ranks")
     return found
 
 
-def _start() -> float:
+def _start(rounds: int) -> float:
     """CPU seconds until a rank has imported what it needs, kernels loaded."""
     program = (
         "import time; from rc_hpc.parallel.cache import prepare_numba_cache as p; p();"
@@ -123,42 +172,60 @@ def _start() -> float:
         "print(time.process_time())"
     )
     command = [sys.executable, "-c", program]
-    done = [subprocess.run(command, cwd=ROOT, check=True, capture_output=True) for _ in range(3)]
-    return sorted(float(one.stdout.split()[-1]) for one in done)[1]
+    done = [
+        subprocess.run(command, cwd=ROOT, check=True, capture_output=True) for _ in range(rounds)
+    ]
+    return float(np.median([float(one.stdout.split()[-1]) for one in done]))
 
 
 def _work(packed: Path, rounds: int) -> dict[str, Any]:
-    """CPU seconds for a structure: packing and census, of all that are packed, in this process."""
-    from rc_hpc.engine.memory import compute, read_packed
+    """CPU seconds of packing and of the census of each structure that is packed, here.
+
+    And what the queue of a census believes of it.
+    """
+    from rc_hpc.engine.memory import read_packed
+    from rc_hpc.engine.rows import compute_row
     from rc_hpc.kinds.census.options import CensusOptions
-    from rc_hpc.kinds.packed.options import PackOptions
+    from rc_hpc.kinds.common.given import Given
     from rc_hpc.kinds.packed.oracle import pack_structure
+    from rc_hpc.kinds.packed.reader import packed_cell
+    from rc_hpc.kinds.packed.schema import STRUCTURES
     from rc_hpc.kinds.registry import KINDS
+    from rc_hpc.store.batch import empty_batch
     from rc_hpc.structures.record import Structure
 
-    options = CensusOptions.of()
+    kind, options = KINDS["census"], CensusOptions.of()
     table = read_packed(packed, options.pack)
-    census: list[float] = []
-    packing: list[float] = []
-    costs: list[float] = []
+    oracle = kind.load("oracle")(options, Given())
+    times: dict[str, list[list[float]]] = {"pack": [], "census": []}
     for _ in range(rounds):
-        began = time.process_time()
-        compute(KINDS["census"], options, table)
-        census.append((time.process_time() - began) / len(table))
-        costs = []
+        batch = empty_batch(kind.load("schema"), len(table), kind.load("dims")(options))
+        for column in STRUCTURES:
+            batch[column.path][:] = table.batch[column.path]
+        clock = [time.process_time()]
+        for row in range(len(table)):
+            atoms = table.child("atoms", row)
+            cell = partial(packed_cell, batch, row, atoms)
+            compute_row(batch, row, cell, oracle, drop=False)
+            clock.append(time.process_time())
+        times["census"].append(np.diff(clock).tolist())
+        clock = [time.process_time()]
         for row in range(len(table)):
             atoms = table.child("atoms", row)
             lattice = table.batch["structures/lattice"][row]
             frac = atoms["position"] @ np.linalg.inv(lattice)
             one = Structure("x", lattice, frac, atoms["number"].astype(np.int32), "", "", "")
-            began = time.process_time()
-            pack_structure(one, PackOptions(), {})
-            costs.append(time.process_time() - began)
-        packing.append(sum(costs) / len(table))
+            pack_structure(one, options.pack, {})
+            clock.append(time.process_time())
+        times["pack"].append(np.diff(clock).tolist())
+    each = {stage: np.median(rows, axis=0) for stage, rows in times.items()}
+    believed = kind.load("costs")(options, None, lambda name: table.batch[f"structures/{name}"])
     return {
-        "pack_s": float(np.median(packing)),
-        "census_s": float(np.median(census)),
-        "costs_ms": [1e3 * cost for cost in costs],
+        "pack_s": float(each["pack"].mean()),
+        "census_s": float(each["census"].mean()),
+        "pack_row_s": each["pack"].tolist(),
+        "census_row_s": each["census"].tolist(),
+        "believed_row_s": (believed / 1e3).tolist(),
     }
 
 
@@ -182,6 +249,7 @@ def _listing(folder: Path, rows: int) -> dict[str, float]:
 
 def _merge(folder: Path, kind: str, file: Path, rows: int, rounds: int) -> dict[str, Any]:
     """CPU seconds of writing parts and of each step of their merge, in one process."""
+    shutil.rmtree(folder / kind, ignore_errors=True)  # of a run that was stopped here
     store, written = _replicas(folder / kind, kind, file, rows)
     steps = [_steps(store, written["parts"], folder / f"{kind}-merged.h5") for _ in range(rounds)]
     found = {name: float(np.median([one[name] for one in steps])) for name in steps[0]}
@@ -261,6 +329,7 @@ def _steps(store: Any, parts: list[Any], output: Path) -> dict[str, float]:
     rows = timed("map_s", lambda: map_rows(store, parts, resolve))
     blocks = blocks_of(store, rows)
     spill = Spill(output.with_suffix(".spill"))
+    spill.path.unlink(missing_ok=True)
     numbered = list(enumerate(blocks))
     begins = timed("fold_s", lambda: spill.write(Folder(store, rows, MEMORY), numbered))
 
@@ -287,17 +356,13 @@ def _paths(store: Any) -> list[str]:
     ]
 
 
-def _by_ranks(folder: Path, kind: str, counts: tuple[int, ...]) -> list[dict[str, Any]]:
+def _by_ranks(folder: Path, kind: str, count: int) -> dict[str, Any]:
     """CPU seconds of the same merge by several ranks, each a process under MPI."""
-    told = []
-    for count in counts:
-        launch = [mpiexec(), "-n", str(count)]
-        program = [sys.executable, "-m", "bench.model", str(folder / kind), kind]
-        environ = os.environ | {"RC_BENCH_OUT": str(folder / "out.json")}
-        subprocess.run([*launch, *program], cwd=ROOT, check=True, env=environ)
-        told.append(json.loads((folder / "out.json").read_text()))
-    if len({one["content_hash"] for one in told}) > 1:
-        raise SystemExit(f"{kind}: the merge depends on the number of ranks")
+    launch = [mpiexec(), "-n", str(count)]
+    program = [sys.executable, "-m", "bench.model", str(folder / kind), kind]
+    environ = os.environ | {"RC_BENCH_OUT": str(folder / "out.json")}
+    subprocess.run([*launch, *program], cwd=ROOT, check=True, env=environ)
+    told: dict[str, Any] = json.loads((folder / "out.json").read_text())
     return told
 
 
@@ -334,14 +399,18 @@ def one_rank(folder: Path, kind: str) -> None:
 
 
 def predict(
-    constants: dict[str, Any], machine: dict[str, float], n: int, ranks: int, idle: float
+    constants: dict[str, Any],
+    machine: dict[str, float],
+    n: int,
+    ranks: int,
+    idle: dict[str, float],
 ) -> dict[str, Any]:
-    """Seconds by term of packing and census of `n` structures."""
-    pack = _stage(constants, constants["packed"], machine, n, ranks, constants["pack_s"], idle)
+    """Seconds by term of packing and census of `n` structures; `idle` is of `idle_shares`."""
+    pack = _stage(constants, "pack", machine, n, ranks, idle["pack"])
     listing = constants["listing"]
     pack["list the source"] = n * (listing["find_s"] / ranks + listing["join_s"])
     pack["list the source"] += n * 16 / machine["bandwidth"]
-    census = _stage(constants, constants["census"], machine, n, ranks, constants["census_s"], idle)
+    census = _stage(constants, "census", machine, n, ranks, idle["census"])
     size = constants["packed"]["file_bytes"] * n
     census["check the packed file"] = size / machine["disk"]
     work = {"pack": pack["work"], "census": census["work"]}
@@ -368,14 +437,14 @@ def predict(
 
 def _stage(
     constants: dict[str, Any],
-    merge: dict[str, Any],
+    stage: str,
     machine: dict[str, float],
     n: int,
     ranks: int,
-    each_s: float,
     idle: float,
 ) -> dict[str, float]:
-    work = n * each_s / ranks
+    merge = constants["packed" if stage == "pack" else "census"]
+    work = n * constants[f"{stage}_s"] / ranks
     parts = max(1.0, n / 128 / ranks)
     index = n * 40.0 / machine["bandwidth"]
     size = n * merge["file_bytes"]
@@ -405,64 +474,6 @@ def show(one: dict[str, Any]) -> None:
         f"  efficiency {one['efficiency']:.2f} together, {one['efficiency_census']:.2f} of the "
         f"census; first bottleneck: {one['first_bottleneck']}"
     )
-
-
-# ------------------------------------------------------------------------------ the queue
-
-
-def simulate(
-    costs: np.ndarray, predicted: np.ndarray, ranks: int, draw_s: float, part_s: float
-) -> float:
-    """Part of the ranks' time that is idle: one counter serves draws one after another.
-
-    Parameters
-    ----------
-    costs, predicted
-        Seconds of each row, true and as the queue believes.
-    draw_s, part_s
-        Seconds that a draw keeps the counter, and that writing a part takes.
-    """
-    from rc_hpc.parallel.shard import guided
-
-    floor = max(5e-3, 3 * ranks * draw_s)
-    order, bounds = guided(predicted, ranks, 1024, 1.0, floor)
-    before = np.concatenate(([0.0], np.cumsum(costs[order])))
-    times = before[bounds[1:]] - before[bounds[:-1]]
-    free = [0.0] * ranks
-    counter = 0.0
-    for seconds in times.tolist():
-        counter = max(counter, free[0]) + draw_s
-        heapq.heapreplace(free, counter + seconds + part_s)
-    end = max(free)
-    return 1 - float(costs.sum()) / (ranks * end) if end else 0.0
-
-
-def simulate_all(costs_ms: list[float], n: int, seed: int = 1) -> list[dict[str, Any]]:
-    """Idle share of the queue by ranks, with errors of prediction, and with one row of 60 s."""
-    rng = np.random.default_rng(seed)
-    n = min(n, 1_000_000)
-    costs = rng.choice(np.array(costs_ms) / 1e3, n)
-    predicted = costs * rng.lognormal(0, 0.6, n)
-    long = costs.copy()
-    long[n // 3] = 60.0
-    told = predicted.copy()
-    told[n // 3] = 60.0
-    found = []
-    for ranks in SIMULATED:
-        for draw_us in (5.0, 50.0):
-            row: dict[str, Any] = {"ranks": ranks, "draw_us": draw_us, "rows": n}
-            row["idle"] = simulate(costs, predicted, ranks, draw_us / 1e6, 3e-4)
-            row["idle_with_60_s_foreseen"] = simulate(long, told, ranks, draw_us / 1e6, 3e-4)
-            row["idle_with_60_s_unforeseen"] = simulate(long, predicted, ranks, draw_us / 1e6, 3e-4)
-            row["work_s_a_rank"] = float(costs.sum()) / ranks
-            found.append(row)
-    return found
-
-
-def idle_of(simulated: list[dict[str, Any]], ranks: int) -> float:
-    """Idle share at a number of ranks, by the nearest that was simulated."""
-    own = [row for row in simulated if row["draw_us"] == 50.0]
-    return float(min(own, key=lambda row: abs(np.log(row["ranks"] / ranks)))["idle"])
 
 
 if __name__ == "__main__":

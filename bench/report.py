@@ -257,6 +257,11 @@ def scaling(record: dict) -> str:
             f"\n\nExponents between {n_a} and {n_b} atoms: CPU {math.log(t_b / t_a) / steps:.2f}, "
             f"candidates {math.log(c_b / c_a) / steps:.2f}."
         )
+    for one in record.get("views", []):
+        text += (
+            f"\n\n{one['views']} cameras, {one['atoms']} atoms, {one['candidates']} candidates: "
+            f"{one['subsets']} subsets, {1e6 * one['cpu_s'] / one['subsets']:.1f} µs each."
+        )
     return text
 
 
@@ -519,18 +524,24 @@ def model(record: dict) -> str:
     ]
     texts.append(table(merges, ["merge of", "ranks", "CPU s of all", "µs a row"]))
     queue = [
-        [row["ranks"], f"{row['draw_us']:g}", f"{row['work_s_a_rank']:.2f}"]
-        + [
-            f"{100 * row[name]:.1f}"
-            for name in ("idle", "idle_with_60_s_foreseen", "idle_with_60_s_unforeseen")
-        ]
+        [row["ranks"], f"{row['pack_work_s']:.2f}", f"{row['census_work_s']:.2f}"]
+        + [f"{100 * row[name]:.1f}" for name in ("pack", "census", "foreseen", "unforeseen")]
         for row in record["queue"]
     ]
     texts.append(
-        table(
+        f"Idle time of the ranks, %, of {record['queue'][0]['rows']} rows, simulated with a draw "
+        f"of {1e6 * record['machine']['draw_s']:g} µs; the last two columns with one row of 60 s "
+        "in the census, which the queue foresees or not.\n\n"
+        + table(
             queue,
-            ["ranks", "draw µs", "work s", "idle %", "one row of 60 s, foreseen", "unforeseen"],
+            ["ranks", "pack, s a rank", "census", "pack idle", "census", "foreseen", "unforeseen"],
         )
+    )
+    two = record["queue_check"]
+    texts.append(
+        f"Two ranks, census of {two['rows']} rows: {100 * two['simulated']:.1f} % idle simulated, "
+        + ", ".join(f"{100 * share:.1f}" for share in two["measured"])
+        + " % measured."
     )
     texts.append("Left out: " + "; ".join(record["left_out"]) + ".")
     return "\n\n".join(texts)

@@ -117,6 +117,9 @@ def parser() -> argparse.ArgumentParser:
         help="numbers of ranks that merge them here; default: 1 2 8",
     )
     scaling.add_argument("--packed", type=Path, help="these structures, packed")
+    scaling.add_argument(
+        "--work", type=Path, help="folder of finished pieces: a run that was stopped goes on there"
+    )
     for name, default, what in (
         ("open-ms", 1.0, "time to open a file, ms"),
         ("sync-ms", 2.0, "time to bring a part to the disk, ms"),
@@ -261,6 +264,7 @@ def main(argv=None) -> int:
         measurement, module, args = _which_scaling(args)
     before = environment()["load"]
     results = module.measure(**args)
+    args.pop("work", None)
     if "packed" in args:
         args["packed"] = args["packed"] is not None  # no path in a record
     if "protocol" in args:

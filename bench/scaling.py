@@ -1,6 +1,6 @@
-"""One big cell through the kernel.
+"""One big cell through the kernel, and a small one seen by many cameras.
 
-Seconds, candidates and memory, each size in a process of its own.
+Seconds, candidates and memory, each size in a process of its own; seconds a subset of views.
 
 Run as a program it measures one cell and prints JSON.
 """
@@ -12,11 +12,17 @@ import os
 import resource
 import subprocess
 import sys
+import tempfile
+from pathlib import Path
+
+import numpy as np
 
 from bench.common import ROOT, all_subsets, clocked
 
 SIZES = (20_000, 100_000)
 SPECIES = 10
+#: Numbers of cameras, and atoms of the cell that they see.
+VIEWS, SEEN = (5, 16), 40
 
 
 def measure(
@@ -39,7 +45,39 @@ def measure(
                 command, cwd=ROOT, check=True, stdout=subprocess.PIPE, text=True, env=os.environ
             )
             rows.append(json.loads(done.stdout))
-    return {"cells": rows}
+    return {"cells": rows, "views": [of_views(views, delta, seed) for views in VIEWS]}
+
+
+def of_views(n_views: int, delta: float, seed: int) -> dict:
+    """Seconds of all subsets of so many cameras in random directions, the kernels warm."""
+    from rc_hpc.geometry.protocol import load_protocol
+    from rc_hpc.oracle.geometry import GeometricOracle
+    from rc_hpc.structures.synthetic import random_cell
+
+    directions = np.random.default_rng(seed).normal(size=(n_views, 3))
+    cameras = [
+        f'[[camera]]\nname = "c{k}"\ndirection = {direction.tolist()}\n'
+        for k, direction in enumerate(directions)
+    ]
+    with tempfile.TemporaryDirectory(prefix="rc-bench-") as folder:
+        path = Path(folder) / "views.toml"
+        path.write_text('name = "views"\n' + "".join(cameras), encoding="utf-8")
+        protocol = load_protocol(str(path))
+    subsets = all_subsets(n_views)
+    structure = random_cell(SEEN, 2, seed)
+    positions = structure.frac @ structure.lattice
+    oracle = GeometricOracle(protocol, subsets)
+    rounds = []
+    for _ in range(3):
+        (cpu, _), found = clocked(lambda: oracle.run(positions, structure.numbers, delta, delta))
+        rounds.append(cpu)
+    return {
+        "views": n_views,
+        "subsets": len(subsets),
+        "atoms": SEEN,
+        "candidates": int(found.enumeration.candidates.gap.size),
+        "cpu_s": sorted(rounds)[1],
+    }
 
 
 def one(size: int, delta: float, delta_max: float, seed: int) -> dict:

@@ -146,7 +146,14 @@ def measure(
             prepared, outputs = twin.prepare(cell, DELTA, horizon)
             atoms = oracle.atoms(cell.positions, cell.numbers)
             limits = oracle.limits(DELTA, max(DELTA, horizon), oracle.tie)
-            given = (False, oracle.cameras, oracle.optics, limits, oracle.readout(DELTA))
+            given = (
+                False,
+                oracle.cameras,
+                oracle.optics,
+                limits,
+                oracle.readout(DELTA),
+                np.empty(0),
+            )
             calls: dict[str, list[list[float]]] = {"twin": [], "kernel": [], "oracle": []}
             run = partial(oracle.run, cell.positions, cell.numbers, DELTA, horizon)
             for _ in range(rounds):

@@ -424,10 +424,9 @@ extern "C" i64 read_cell(i64 n, const double* position, i64 species, const i64* 
             std::swap(all_points.xyz, points);
             std::swap(all_points.height, heights);
             double from_points = 0, from_atoms = 0;
+            for (i64 e = 0; e < size; e++)
+                if (taken[e]) from_points = std::max(from_points, distance[live[e]]);
             for (i64 s = 0; s < species; s++) {
-                for (i64 e = own_starts[s]; e < own_starts[s + 1]; e++)
-                    from_points = std::max(from_points, nearest3(all_points, start[s], start[s + 1], all_points.xyz[3 * e],
-                                                                 all_points.xyz[3 * e + 1], all_points.xyz[3 * e + 2]));
                 for (i64 e = start[s]; e < start[s + 1]; e++)
                     from_atoms = std::max(
                         from_atoms, nearest3(all_points, own_starts[s], own_starts[s + 1], all_points.xyz[3 * e],

@@ -171,20 +171,46 @@ def test_the_endpoint_and_report(tmp_path):
 
 
 def test_the_queue_of_the_scaling_model(bench):
-    model = bench("model")
+    simulate = bench("queueing").simulate
     costs = np.full(4096, 1e-3)
-    assert model.simulate(costs, costs, 1, 0.0, 0.0) == pytest.approx(0, abs=1e-9)
-    assert 0 <= model.simulate(costs, costs, 16, 0.0, 0.0) < 0.1
-    slow = model.simulate(costs, costs, 16, 1e-2, 0.0)  # one counter serves 10 ms each
+    for stage in ("pack", "census"):
+        assert simulate(stage, costs, costs, 1, 0.0) == pytest.approx(0, abs=1e-9)
+        assert abs(simulate(stage, costs, costs, 2, 0.0)) < 0.05
+    slow = simulate("census", costs, costs, 16, 1e-2)  # one counter serves 10 ms each
     assert slow > 0.3
     long = costs.copy()
     long[2000] = 10.0
     for told in (long, costs):  # nothing ends before the longest row
-        assert model.simulate(long, told, 64, 0.0, 0.0) > 1 - long.sum() / (64 * 10.0) - 1e-9
+        idle = simulate("census", long, told, 64, 0.0)
+        assert idle > 1 - long.sum() / (64 * 10.0) - 1e-9
+
+
+def test_idle_shares_follow_the_measured_rows(bench):
+    work = {name: [1e-3, 2e-3] for name in ("pack_row_s", "census_row_s", "believed_row_s")}
+    one, many = (bench("queueing").idle_shares(work, 20_000, ranks, 5e-5) for ranks in (2, 1024))
+    assert one["rows"] == 20_000 and one["census_work_s"] == pytest.approx(15, rel=0.02)
+    assert 0 <= one["census"] < many["census"] < 1
+    # A row of 60 s beside 30 s of work: two ranks idle for a quarter of their time at least.
+    assert one["unforeseen"] > one["foreseen"] > 0.249
+
+
+def test_a_piece_is_made_once(bench, tmp_path):
+    made = []
+
+    def make():
+        made.append(1)
+        return {"value": (1, 2)}
+
+    pieces = bench("pieces").Pieces(tmp_path / "work")
+    for _ in range(2):
+        assert pieces.get("one", make, rows=5) == {"value": [1, 2]}
+    assert len(made) == 1
+    pieces.get("one", make, rows=6)  # of other rows
+    assert len(made) == 2
 
 
 def test_terms_of_the_scaling_model(bench):
-    model = bench("model")
+    model, none = bench("model"), {"pack": 0.0, "census": 0.0}
     merge = dict.fromkeys(("write_s", "map_s", "fold_s", "assemble_s"), 1e-06)
     merge["file_bytes"] = 1000.0
     constants = {
@@ -196,10 +222,10 @@ def test_terms_of_the_scaling_model(bench):
         "census": merge,
     }
     machine = {"open_s": 0, "sync_s": 0, "draw_s": 0, "bandwidth": 1e12, "disk": 1e12}
-    one, many = (model.predict(constants, machine, 10**6, ranks, 0.0) for ranks in (1, 1024))
+    one, many = (model.predict(constants, machine, 10**6, ranks, none) for ranks in (1, 1024))
     assert one["efficiency"] > 0.99 and 0.5 < many["efficiency"] < one["efficiency"]
     assert many["pack"]["work"] == pytest.approx(0.02 * 1e6 / 1024)
     assert many["pack"]["assemble"] == one["pack"]["assemble"] > 1
-    slower = model.predict(constants, machine | {"open_s": 0.1}, 10**6, 1024, 0.0)
+    slower = model.predict(constants, machine | {"open_s": 0.1}, 10**6, 1024, none)
     assert slower["first_bottleneck"].endswith("open spills")
     assert slower["census_s"] - many["census_s"] == pytest.approx(102.4)
