@@ -8,6 +8,7 @@ within it, so sorting by that height replaces the loop over all pairs of points.
 import numpy as np
 from numba import njit
 
+from rc_hpc.kernels.compiled import inner, kernel
 from rc_hpc.kernels.grid import GRID_POINTS, make_grid, nearest_in_grid
 from rc_hpc.kernels.records import Candidates
 from rc_hpc.kernels.search import (
@@ -21,7 +22,7 @@ from rc_hpc.kernels.search import (
 )
 
 
-@njit(cache=True)
+@kernel
 def normal_heights(points, pairs, screen_normal):
     """Heights of the image points along each pair's common normal, and their sorted order.
 
@@ -57,7 +58,7 @@ def normal_heights(points, pairs, screen_normal):
     return heights, order
 
 
-@njit(cache=True)
+@inner
 def _window(t_a, order_a, t_b, order_b, reach, out_a, out_b):
     """Count the point pairs whose heights agree within `reach`; list them where there is room."""
     slack = reach + 1e-12  # the bounds of the window round; the gap itself decides
@@ -78,7 +79,7 @@ def _window(t_a, order_a, t_b, order_b, reach, out_a, out_b):
     return count
 
 
-@njit(cache=True)
+@kernel
 def count_candidates(along, order, view_starts, pairs, reach):
     """Candidates per pair and species, (P, S) int64, with a gap of at most `reach` Å.
 
@@ -122,7 +123,7 @@ def _midpoint(screen, along, pairs, frames, p, i, j):
     )
 
 
-@njit(cache=True)
+@kernel
 def fill_distances(places, atoms, s, distance):
     """Distance of each place (m, 3) to the nearest atom of species s, into `distance`."""
     low, high = atoms.starts[s], atoms.starts[s + 1]
@@ -138,7 +139,7 @@ def fill_distances(places, atoms, s, distance):
         distance[k] = nearest_in_grid(grid, places[k, 0], places[k, 1], places[k, 2])
 
 
-@njit(cache=True)
+@kernel
 def candidate_distances(candidates, atoms):
     """Distance of each candidate to the nearest true atom of its species, (C,) float64, Å."""
     species = candidates.species
@@ -153,7 +154,7 @@ def candidate_distances(candidates, atoms):
     return distance
 
 
-@njit(cache=True)
+@kernel
 def fill_candidates(points, heights_and_order, cameras, frames, counts, reach, by_atom, tie):
     """Enumerate the counted candidates with their residuals.
 

@@ -1,12 +1,15 @@
 """Phantoms of view subsets: which there are at a tolerance, and from which tolerance on."""
 
 import numpy as np
-from numba import njit
 
+from rc_hpc.kernels.compiled import inner, kernel
 from rc_hpc.kernels.records import Acceptance, Certificates
 
+#: Stands for an acceptance that is yet to be made.
+UNDECIDED = Acceptance(np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0, np.int64))
 
-@njit(cache=True)
+
+@kernel
 def views_of(mask, buffer):
     """Views of a subset's bit mask, ascending, in the front of a buffer of one int64 a view."""
     size = 0
@@ -17,7 +20,7 @@ def views_of(mask, buffer):
     return buffer[:size]
 
 
-@njit(cache=True)
+@kernel
 def acceptance(candidates, pairs, delta):
     """Which views accept which candidates at delta.
 
@@ -50,7 +53,7 @@ def acceptance(candidates, pairs, delta):
     return Acceptance(own, seen, np.flatnonzero(gap <= delta))
 
 
-@njit(cache=True)
+@inner
 def acceptance_delta(c, pair, gap, residual, pairs, views):
     """Smallest delta at which candidate c is accepted on `views`.
 
@@ -64,7 +67,7 @@ def acceptance_delta(c, pair, gap, residual, pairs, views):
     return needed
 
 
-@njit(cache=True)
+@kernel
 def accepted_on(mask, allowed, own, blind, rows, live):
     """List the candidates that a subset accepts, `rows` of them; returns how many.
 
@@ -89,7 +92,7 @@ def accepted_on(mask, allowed, own, blind, rows, live):
     return size
 
 
-@njit(cache=True)
+@kernel
 def smallest_phantom_deltas(suspects, own, blind, candidates, pairs, exact_gap, views):
     """Smallest deltas at which a subset has a phantom, any and one whose rays meet; else inf.
 
@@ -124,7 +127,7 @@ def smallest_phantom_deltas(suspects, own, blind, candidates, pairs, exact_gap, 
     return smallest, smallest_exact
 
 
-@njit(cache=True)
+@kernel
 def views_beyond(chosen, limit, own, residual):
     """Views other than the pair's own whose residual is not below each candidate's limit.
 
@@ -151,7 +154,7 @@ def views_beyond(chosen, limit, own, residual):
     return beyond
 
 
-@njit(cache=True)
+@kernel
 def count_distinct(chosen, species, position, height, radius):
     """Number of distinct points among candidates (ascending): those within `radius` are one.
 
@@ -185,7 +188,7 @@ def count_distinct(chosen, species, position, height, radius):
     return count
 
 
-@njit(cache=True)
+@inner
 def certificates_of(accept, masks, candidates, distance, pairs, scales, delta):
     """`certify`, where the acceptance at delta is at hand."""
     n_subsets, n_views = masks.size, candidates.residual.shape[1]
@@ -237,7 +240,7 @@ def certificates_of(accept, masks, candidates, distance, pairs, scales, delta):
     return Certificates(n_phantoms, n_exact, n_strict, phantom_delta, phantom_delta_exact, phantoms)
 
 
-@njit(cache=True)
+@kernel
 def certify(masks, candidates, distance, pairs, scales, delta):
     """Phantoms of every view subset, at delta and from which tolerance on.
 

@@ -8,9 +8,9 @@ import math
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
 from rc_hpc.kernels.certificate import acceptance, views_of
+from rc_hpc.kernels.compiled import inner, kernel
 
 #: Columns from which on a level's matrices without an empty line are all matrices, to rounding.
 MANY_COLUMNS = 64
@@ -34,7 +34,7 @@ class Coverage(NamedTuple):
     log10_explanations: np.ndarray
 
 
-@njit(cache=True)
+@inner
 def first_of_equal(points, zero):
     """For each image point the row of the first within `zero` of it, (V, n) int64.
 
@@ -63,7 +63,7 @@ def first_of_equal(points, zero):
     return first
 
 
-@njit(cache=True)
+@kernel
 def log10_covers(rows, columns):
     """log10 of the number of 0-1 matrices of this shape without an empty row or column.
 
@@ -96,7 +96,7 @@ def log10_covers(rows, columns):
     return log10 + math.log10(ways[q])
 
 
-@njit(cache=True)
+@inner
 def distinct_candidates(live, nearest, first, views):
     """One candidate per combination of image points, the first of each; positions in `live`."""
     size = 1
@@ -130,7 +130,7 @@ def distinct_candidates(live, nearest, first, views):
     return chosen[:count]
 
 
-@njit(cache=True)
+@inner
 def _root(parent, k):
     while parent[k] != k:
         parent[k] = parent[parent[k]]
@@ -138,7 +138,7 @@ def _root(parent, k):
     return k
 
 
-@njit(cache=True)
+@inner
 def log10_two_views(tuples, n_points):
     """log10 of the number of explanations of two views; NaN where a level is not complete.
 
@@ -173,7 +173,7 @@ def log10_two_views(tuples, n_points):
     return total
 
 
-@njit(cache=True)
+@kernel
 def cover_subsets(masks, enumerated, pairs, zero):
     """Coverage of the image points by the candidates of every view subset.
 

@@ -2,20 +2,23 @@
 
 On small cells a call from Python costs as much as the work in it. What is returned are the
 arrays of the records as plain tuples, which cross over to Python faster than the records do.
+Flags go through as variables: of a constant the compiler makes a copy of all that it reaches.
 """
 
 import numpy as np
-from numba import njit
 
 from rc_hpc.kernels.candidates import candidate_distances
+from rc_hpc.kernels.certificate import acceptance, certificates_of
+from rc_hpc.kernels.compiled import inner, kernel
 from rc_hpc.kernels.enumeration import enumerate_points, project_cell
 from rc_hpc.kernels.perspective import enumerate_pinhole_points, project_pinhole_cell
-from rc_hpc.kernels.records import Limits, Merging
-from rc_hpc.kernels.subsets import all_subsets, other_sets, reconstruct_subsets
+from rc_hpc.kernels.records import Acceptance, Limits, Merging, PointSet
+from rc_hpc.kernels.subsets import other_sets, reconstruct_subsets
+from rc_hpc.kernels.ties import ties_may_matter
 
 
-@njit(cache=True)
-def read_cell(positions, numbers, by_atom, cameras, frames, limits, readout):
+@kernel
+def read_cell(positions, numbers, by_atom, cameras, frames, limits, readout, factors):
     """Project a cell, forget the correspondence, list all candidates, and read every subset.
 
     Parameters
@@ -25,6 +28,9 @@ def read_cell(positions, numbers, by_atom, cameras, frames, limits, readout):
     cameras, frames, limits
         See `rc_hpc.kernels.enumeration.enumerate_points`.
     readout : Readout
+    factors : (F,) float64
+        Other scales of ties, in units of that of `limits`, at which the cell is read again to see
+        whether they matter.
 
     Returns
     -------
@@ -34,75 +40,105 @@ def read_cell(positions, numbers, by_atom, cameras, frames, limits, readout):
         Species; arrays of the true `PointSet`; distances of the candidates.
     reconstructed, certificates : tuple
         Arrays of `Reconstructed` and of `Certificates`.
+    other_counts, other_points : (K,) bool
+        Subsets on which there are so at any other scale: another number of points, or other points.
     """
     images, truth = project_cell(positions, numbers, by_atom, cameras.rotations)
     enumerated, total, reach = enumerate_points(images, by_atom, cameras, frames, limits)
-    distance = candidate_distances(enumerated.candidates, truth)
-    reconstructed, certificates = all_subsets(readout, enumerated, distance, cameras, truth)
+    points, candidates = enumerated
+    distance = candidate_distances(candidates, truth)
+    subsets, merging, scales, keep_all = readout
+    accept = acceptance(candidates, cameras.pairs, merging.delta)
+    certificates = certificates_of(
+        accept, subsets.masks, candidates, distance, cameras.pairs, scales, merging.delta
+    )
+    first = reconstruct_subsets(
+        accept, subsets, merging, scales.same, enumerated, distance, cameras, truth, keep_all
+    )
+    other_counts, other_points = _none(first), _none(first)
+    rule, delta, tie = merging
+    if not ties_may_matter(images, not by_atom, accept, candidates.residual, tie, factors):
+        factors = factors[:0]
+    for factor in factors:
+        other = Limits(factor * tie, delta, delta, limits.many, limits.too_many)
+        enumerated, _, _ = enumerate_points(images, by_atom, cameras, frames, other)
+        again = reconstruct_subsets(
+            _undecided(accept),
+            subsets,
+            Merging(rule, delta, factor * tie),
+            scales.same,
+            enumerated,
+            distance[:0],
+            cameras,
+            _unknown(truth),
+            keep_all,
+        )
+        other_counts |= again.n_recovered != first.n_recovered
+        other_points |= other_sets(first, again, scales.same)
     return (
-        (enumerated.points[:], enumerated.candidates[:], total, reach),
+        (points[:], candidates[:], total, reach),
         (images.species, truth[:], distance),
-        reconstructed[:],
+        first[:],
         certificates[:],
+        (other_counts, other_points),
     )
 
 
-@njit(cache=True)
-def read_pinhole_cell(positions, numbers, by_atom, cameras, pinholes, limits, readout):
+@kernel
+def read_pinhole_cell(positions, numbers, by_atom, cameras, pinholes, limits, readout, factors):
     """As `read_cell`."""
     images, truth = project_pinhole_cell(positions, numbers, by_atom, cameras.rotations, pinholes)
     enumerated, total, reach = enumerate_pinhole_points(images, by_atom, cameras, pinholes, limits)
-    distance = candidate_distances(enumerated.candidates, truth)
-    reconstructed, certificates = all_subsets(readout, enumerated, distance, cameras, truth)
+    points, candidates = enumerated
+    distance = candidate_distances(candidates, truth)
+    subsets, merging, scales, keep_all = readout
+    accept = acceptance(candidates, cameras.pairs, merging.delta)
+    certificates = certificates_of(
+        accept, subsets.masks, candidates, distance, cameras.pairs, scales, merging.delta
+    )
+    first = reconstruct_subsets(
+        accept, subsets, merging, scales.same, enumerated, distance, cameras, truth, keep_all
+    )
+    other_counts, other_points = _none(first), _none(first)
+    for factor in factors:
+        rule, delta, tie = merging
+        other = Limits(factor * tie, delta, delta, limits.many, limits.too_many)
+        enumerated, _, _ = enumerate_pinhole_points(images, by_atom, cameras, pinholes, other)
+        again = reconstruct_subsets(
+            _undecided(accept),
+            subsets,
+            Merging(rule, delta, factor * tie),
+            scales.same,
+            enumerated,
+            distance[:0],
+            cameras,
+            _unknown(truth),
+            keep_all,
+        )
+        other_counts |= again.n_recovered != first.n_recovered
+        other_points |= other_sets(first, again, scales.same)
     return (
-        (enumerated.points[:], enumerated.candidates[:], total, reach),
+        (points[:], candidates[:], total, reach),
         (images.species, truth[:], distance),
-        reconstructed[:],
+        first[:],
         certificates[:],
+        (other_counts, other_points),
     )
 
 
-@njit(cache=True)
-def read_at_other_ties(
-    positions, numbers, cameras, frames, limits, readout, reconstructed, factors, nothing
-):
-    """Read a cell again with ties judged at other scales, and say where that changes anything.
+@inner
+def _none(reconstructed):
+    """No subset, (K,) bool."""
+    return np.zeros(reconstructed.entry.size, np.bool_)
 
-    Parameters
-    ----------
-    positions, numbers, cameras, frames
-        As `read_cell`.
-    limits : Limits
-        With the tie of the first reading.
-    readout : Readout
-    reconstructed : Reconstructed
-        What the first reading gave, points counted once.
-    factors : (F,) float64
-        The other scales, in units of that tie.
-    nothing : PointSet
-        `rc_hpc.kernels.records.UNKNOWN`.
 
-    Returns
-    -------
-    more_or_less, elsewhere : (K,) bool
-        Subsets on which there are so at any other scale: another number of points, or other points.
-    """
-    images, _ = project_cell(positions, numbers, False, cameras.rotations)
-    more_or_less = np.zeros(reconstructed.entry.size, np.bool_)
-    elsewhere = np.zeros(reconstructed.entry.size, np.bool_)
-    rule, delta, tie = readout.merging
-    for factor in factors:
-        other = Limits(factor * tie, delta, delta, limits.many, limits.too_many)
-        enumerated, _, _ = enumerate_points(images, False, cameras, frames, other)
-        again = reconstruct_subsets(
-            readout.subsets,
-            Merging(rule, delta, factor * tie),
-            readout.scales.same,
-            enumerated,
-            cameras,
-            nothing,
-            False,
-        )
-        more_or_less |= again.n_recovered != reconstructed.n_recovered
-        elsewhere |= other_sets(reconstructed, again, readout.scales.same)
-    return more_or_less, elsewhere
+@inner
+def _unknown(truth):
+    """`rc_hpc.kernels.records.UNKNOWN`, without an allocation."""
+    return PointSet(truth.positions[:0], truth.heights[:0], truth.order[:0], truth.starts[:0])
+
+
+@inner
+def _undecided(accept):
+    """`rc_hpc.kernels.certificate.UNDECIDED`, without an allocation."""
+    return Acceptance(accept.own[:0], accept.seen[:0], accept.accepted[:0])

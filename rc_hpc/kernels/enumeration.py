@@ -1,14 +1,13 @@
 """Atoms to image points, and image points to candidates: nothing else lies between the two."""
 
-from numba import njit
-
 from rc_hpc.kernels.candidates import count_candidates, fill_candidates, normal_heights
+from rc_hpc.kernels.compiled import kernel
 from rc_hpc.kernels.points import project, shown_by_all, sort_points, species_ranges
 from rc_hpc.kernels.records import Enumerated, Projection
 from rc_hpc.kernels.search import sort_in_space
 
 
-@njit(cache=True)
+@kernel
 def project_cell(positions, numbers, by_atom, rotations):
     """Images of a cell in every view; which belong together is not in them.
 
@@ -32,7 +31,7 @@ def project_cell(positions, numbers, by_atom, rotations):
     return Projection(images, sort_in_space(positions, starts))
 
 
-@njit(cache=True)
+@kernel
 def enumerate_points(images, by_atom, cameras, frames, limits):
     """List all candidates of image points, wherever these come from.
 

@@ -7,8 +7,8 @@ of grid cells around the place look at a ball.
 import math
 
 import numpy as np
-from numba import njit
 
+from rc_hpc.kernels.compiled import inner, kernel
 from rc_hpc.kernels.records import Grid
 
 #: Points from which on the grid is faster than the sorted search.
@@ -17,13 +17,13 @@ GRID_POINTS = 2000
 _IN_CELL = 2.0
 
 
-@njit(cache=True)
+@inner
 def _cell(value, origin, edge, size):
     """Index of the grid layer of a coordinate; what lies outside goes to the outermost."""
     return min(max(int((value - origin) / edge), 0), size - 1)
 
 
-@njit(cache=True)
+@kernel
 def make_grid(points):
     """Sort points (n, 3) into cubic cells, n >= 1.
 
@@ -58,12 +58,13 @@ def make_grid(points):
     cursor = starts[:-1].copy()
     inside = np.empty((n, 3))
     for k in range(n):
-        inside[cursor[owner[k]]] = points[k]
+        for axis in range(3):
+            inside[cursor[owner[k]], axis] = points[k, axis]
         cursor[owner[k]] += 1
     return Grid(low, high, edge, shape, starts, inside)
 
 
-@njit(cache=True)
+@kernel
 def nearest_in_grid(grid, x, y, z):
     """Distance from a place, inside or outside the box, to the nearest point of the grid."""
     low, high, edge, shape, starts, inside = grid

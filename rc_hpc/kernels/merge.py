@@ -7,10 +7,11 @@ candidate arrays, ascending, hence sorted by species and along the generic direc
 import numpy as np
 from numba import njit
 
+from rc_hpc.kernels.compiled import inner, kernel
 from rc_hpc.kernels.search import stable_order
 
 
-@njit(cache=True)
+@inner
 def fill_worst(live, residual, views, worst):
     """`worst_residuals`, into a buffer."""
     for k in range(live.size):
@@ -20,7 +21,7 @@ def fill_worst(live, residual, views, worst):
         worst[k] = largest
 
 
-@njit(cache=True)
+@inner
 def worst_residuals(live, residual, views):
     """Largest residual of each live candidate over the subset's views."""
     worst = np.empty(live.size)
@@ -28,7 +29,7 @@ def worst_residuals(live, residual, views):
     return worst
 
 
-@njit(cache=True)
+@inner
 def steps_of(worst, tie):
     """Residuals in whole steps of `tie`, the first about zero: those of one step are equal."""
     return np.floor(worst / tie + 0.5)
@@ -42,7 +43,7 @@ def _better(step_a, kappa_a, a, step_b, kappa_b, b):
     )
 
 
-@njit(cache=True)
+@inner
 def fill_undominated(live, worst, nearest, views, tie, best, keep):
     """`undominated`, into a buffer.
 
@@ -66,7 +67,7 @@ def fill_undominated(live, worst, nearest, views, tie, best, keep):
             best[m, nearest[live[k], views[m]]] = np.inf
 
 
-@njit(cache=True)
+@kernel
 def undominated(live, worst, nearest, views, n_points, tie):
     """Live candidates that no better candidate explains away.
 
@@ -81,7 +82,7 @@ def undominated(live, worst, nearest, views, n_points, tie):
     return keep
 
 
-@njit(cache=True)
+@inner
 def slots(n):
     """Length of the hash table of so many candidates: a power of two, at least twice as many."""
     size = 1
@@ -90,7 +91,7 @@ def slots(n):
     return size
 
 
-@njit(cache=True)
+@inner
 def fill_by_image_points(
     live, steps, keep, nearest, views, pair, kappa, head, after, chosen, taken
 ):
@@ -152,7 +153,7 @@ def fill_by_image_points(
     return count
 
 
-@njit(cache=True)
+@kernel
 def merge_by_image_points(live, worst, keep, nearest, views, pair, kappa, tie):
     """One candidate per combination of image points: the best of those that share all of them.
 
@@ -180,7 +181,7 @@ def merge_by_image_points(live, worst, keep, nearest, views, pair, kappa, tie):
     return chosen[:count]
 
 
-@njit(cache=True)
+@kernel
 def best_first(worst, kappas, tie):
     """Order of the live candidates by worst residual, then pair conditioning, species and height.
 
@@ -191,7 +192,7 @@ def best_first(worst, kappas, tie):
     return order[stable_order(steps_of(worst[order], tie))]
 
 
-@njit(cache=True)
+@kernel
 def clusters(live, order, species, position, height, radius, strict):
     """Leader clustering: in the given order, join the first leader within `radius` or become one.
 
@@ -240,7 +241,7 @@ def clusters(live, order, species, position, height, radius, strict):
     return leader, np.flatnonzero(turn >= 0)
 
 
-@njit(cache=True)
+@kernel
 def cluster_means(live, leader, leaders, position):
     """Mean position of each cluster, (M, 3)."""
     slot = np.full(live.size, -1, np.int64)
@@ -259,7 +260,7 @@ def cluster_means(live, leader, leaders, position):
     return total
 
 
-@njit(cache=True)
+@kernel
 def least_squares(chosen, nearest, views, screen, rotations, inverse):
     """Least-squares position over the subset's views of each chosen candidate's image points.
 

@@ -10,8 +10,8 @@ looked at; what rejects it first is the epipolar residual, one triple product.
 import math
 
 import numpy as np
-from numba import njit
 
+from rc_hpc.kernels.compiled import inner, kernel
 from rc_hpc.kernels.points import shown_by_all, sort_points, species_ranges
 from rc_hpc.kernels.records import Candidates, Enumerated, Projection, Rays
 from rc_hpc.kernels.search import height2, height3, lower_bound, sort_in_space, stable_order
@@ -20,7 +20,7 @@ from rc_hpc.kernels.search import height2, height3, lower_bound, sort_in_space, 
 PARALLEL_RAYS = 1e-6
 
 
-@njit(cache=True)
+@kernel
 def project_pinhole(positions, rotations, pinholes):
     """Images of positions (n, 3).
 
@@ -51,7 +51,7 @@ def project_pinhole(positions, rotations, pinholes):
     return screen, depth
 
 
-@njit(cache=True)
+@inner
 def _image(x, y, z, rotation, centre, pinhole, focal):
     """Screen coordinates and depth of one place."""
     if pinhole:
@@ -65,7 +65,7 @@ def _image(x, y, z, rotation, centre, pinhole, focal):
     return right * scale, up * scale, depth
 
 
-@njit(cache=True)
+@inner
 def rays_of(points, rotations, pinholes):
     """Rays of image points.
 
@@ -101,7 +101,7 @@ def rays_of(points, rotations, pinholes):
     return Rays(origin, direction, pinhole)
 
 
-@njit(cache=True)
+@inner
 def _meeting(origin_a, direction_a, origin_b, direction_b, ahead_a, ahead_b, reach):
     """Gap of two rays and the middle between them, (gap, x, y, z); a gap beyond `reach` is inf.
 
@@ -131,7 +131,7 @@ def _meeting(origin_a, direction_a, origin_b, direction_b, ahead_a, ahead_b, rea
     )
 
 
-@njit(cache=True)
+@inner
 def _meet(p, s, view_starts, pairs, rays, reach, first, second):
     """Count the pairs of points of a species whose rays meet; list them where there is room."""
     v, w = pairs[p, 0], pairs[p, 1]
@@ -155,7 +155,7 @@ def _meet(p, s, view_starts, pairs, rays, reach, first, second):
     return count
 
 
-@njit(cache=True)
+@inner
 def count_meetings(view_starts, pairs, rays, reach):
     """Candidates per pair and species, (P, S) int64, with a gap of at most `reach` Å."""
     n_species = view_starts.shape[1] - 1
@@ -167,7 +167,7 @@ def count_meetings(view_starts, pairs, rays, reach):
     return counts
 
 
-@njit(cache=True)
+@inner
 def nearest_ray(place, u, s, rotation, pinholes, points, rays, reach, tie):
     """Nearest ray of the image points of a species in view u within `reach` of a place (x, y, z).
 
@@ -213,7 +213,7 @@ def nearest_ray(place, u, s, rotation, pinholes, points, rays, reach, tie):
     return nearest, distance
 
 
-@njit(cache=True)
+@inner
 def _ray_distance2(x, y, z, origin, direction):
     """Square of the distance of a place from a ray."""
     px, py, pz = x - origin[0], y - origin[1], z - origin[2]
@@ -222,7 +222,7 @@ def _ray_distance2(x, y, z, origin, direction):
     return cx * cx + cy * cy + cz * cz
 
 
-@njit(cache=True)
+@inner
 def fill_meetings(points, rays, cameras, pinholes, counts, reach, by_atom, tie):
     """Enumerate the counted candidates; see `rc_hpc.kernels.candidates.fill_candidates`."""
     pairs, view_starts, source = cameras.pairs, points.starts, points.source
@@ -276,7 +276,7 @@ def fill_meetings(points, rays, cameras, pinholes, counts, reach, by_atom, tie):
     )
 
 
-@njit(cache=True)
+@kernel
 def project_pinhole_cell(positions, numbers, by_atom, rotations, pinholes):
     """As `rc_hpc.kernels.enumeration.project_cell`."""
     order, starts, species = species_ranges(numbers, by_atom)
@@ -285,7 +285,7 @@ def project_pinhole_cell(positions, numbers, by_atom, rotations, pinholes):
     return Projection(shown_by_all(screen, starts, species), sort_in_space(positions, starts))
 
 
-@njit(cache=True)
+@kernel
 def enumerate_pinhole_points(images, by_atom, cameras, pinholes, limits):
     """As `rc_hpc.kernels.enumeration.enumerate_points`."""
     points = sort_points(images, not by_atom, limits.tie)

@@ -1,13 +1,13 @@
 """Image points: where atoms are seen, and what a search makes of points from anywhere."""
 
 import numpy as np
-from numba import njit
 
+from rc_hpc.kernels.compiled import inner, kernel
 from rc_hpc.kernels.records import ImagePoints, SortedPoints
 from rc_hpc.kernels.search import height2, stable_order
 
 
-@njit(cache=True)
+@kernel
 def species_ranges(numbers, as_listed):
     """Order of the atoms by species, and the species' ranges in it.
 
@@ -39,7 +39,12 @@ def species_ranges(numbers, as_listed):
             n_species += 1
     species = listed[:n_species].copy()
     if not as_listed:
-        species.sort()
+        for k in range(1, n_species):
+            item, m = species[k], k
+            while m > 0 and species[m - 1] > item:
+                species[m] = species[m - 1]
+                m -= 1
+            species[m] = item
     order = np.empty(numbers.size, np.int64)
     starts = np.zeros(n_species + 1, np.int64)
     filled = 0
@@ -52,7 +57,7 @@ def species_ranges(numbers, as_listed):
     return order, starts, species
 
 
-@njit(cache=True)
+@kernel
 def project(positions, rotations):
     """Screen coordinates (V, n, 2) of positions (n, 3) under rotations (V, 3, 3)."""
     screen = np.empty((rotations.shape[0], positions.shape[0], 2))
@@ -67,7 +72,7 @@ def project(positions, rotations):
     return screen
 
 
-@njit(cache=True)
+@kernel
 def shown_by_all(screen, starts, species):
     """`ImagePoints` of screen coordinates (V, n, 2) whose species have one range in all views."""
     view_starts = np.empty((screen.shape[0], starts.size), np.int64)
@@ -77,7 +82,7 @@ def shown_by_all(screen, starts, species):
     return ImagePoints(screen, view_starts, species)
 
 
-@njit(cache=True)
+@inner
 def grouped(points, heights, tie):
     """First member of each point's group: points within `tie`, and what these are within it of.
 
@@ -111,7 +116,7 @@ def grouped(points, heights, tie):
     return first
 
 
-@njit(cache=True)
+@kernel
 def sort_points(images, once, tie):
     """Image points per view, sorted along the generic direction within each species.
 

@@ -12,8 +12,11 @@ import math
 import numpy as np
 from numba import njit
 
+from rc_hpc.kernels.compiled import inner, kernel
 from rc_hpc.kernels.records import PointSet
 
+#: Numbers that are sorted by insertion.
+RUN = 32
 # Generic unit directions: irrational to every low-index lattice direction.
 SCREEN_X, SCREEN_Y = math.cos(1.0), math.sin(1.0)
 SPACE_X, SPACE_Y, SPACE_Z = 1.0 / math.sqrt(6.0), math.sqrt(2.0 / 6.0), math.sqrt(3.0 / 6.0)
@@ -31,7 +34,7 @@ def height3(x, y, z):
     return SPACE_X * x + SPACE_Y * y + SPACE_Z * z
 
 
-@njit(cache=True)
+@kernel
 def lower_bound(heights, low, high, value):
     """First index in [low, high) whose height is not below `value`."""
     while low < high:
@@ -43,24 +46,40 @@ def lower_bound(heights, low, high, value):
     return low
 
 
-@njit(cache=True)
+@kernel
 def stable_order(values):
-    """Stable argsort; short arrays, the usual case, by insertion."""
+    """Stable argsort of numbers: runs by insertion, which is all of the usual case, then merged."""
     n = values.size
-    if n > 32:
-        return np.argsort(values, kind="mergesort")
     order = np.arange(n)
-    for k in range(1, n):
-        item = order[k]
-        m = k - 1
-        while m >= 0 and values[order[m]] > values[item]:
-            order[m + 1] = order[m]
-            m -= 1
-        order[m + 1] = item
+    for low in range(0, n, RUN):
+        for k in range(low + 1, min(low + RUN, n)):
+            item = order[k]
+            m = k - 1
+            while m >= low and values[order[m]] > values[item]:
+                order[m + 1] = order[m]
+                m -= 1
+            order[m + 1] = item
+    if n <= RUN:
+        return order
+    other = np.empty(n, np.int64)
+    width = RUN
+    while width < n:
+        for low in range(0, n, 2 * width):
+            middle, high = min(low + width, n), min(low + 2 * width, n)
+            a, b = low, middle
+            for k in range(low, high):
+                if a < middle and (b == high or values[order[a]] <= values[order[b]]):
+                    other[k] = order[a]
+                    a += 1
+                else:
+                    other[k] = order[b]
+                    b += 1
+        order, other = other, order
+        width *= 2
     return order
 
 
-@njit(cache=True)
+@kernel
 def nearest2(heights, points, low, high, x, y, bound):
     """Nearest of the sorted screen points [low, high) within `bound`.
 
@@ -114,7 +133,7 @@ def first_as_near(heights, points, low, nearest, x, y, limit):
     return first
 
 
-@njit(cache=True)
+@kernel
 def nearest3(heights, points, low, high, x, y, z):
     """Distance to the nearest of the sorted points [low, high) in space; inf of none."""
     h = height3(x, y, z)
@@ -133,7 +152,7 @@ def nearest3(heights, points, low, high, x, y, z):
     return math.sqrt(best)
 
 
-@njit(cache=True)
+@inner
 def heights_of(points):
     """Coordinates of points (n, 3) along the generic direction, (n,) float64, Å."""
     heights = np.empty(points.shape[0])
@@ -142,7 +161,7 @@ def heights_of(points):
     return heights
 
 
-@njit(cache=True)
+@kernel
 def sort_in_space(points, starts):
     """Sort points (n, 3) along the generic direction within each species' range.
 
@@ -175,7 +194,7 @@ def sort_in_space(points, starts):
     return PointSet(positions, heights, order, starts)
 
 
-@njit(cache=True)
+@inner
 def farthest_partner(points_a, heights_a, starts_a, points_b, heights_b, starts_b, tolerance):
     """`worst_partner` of sets that are rows of larger arrays."""
     limit = tolerance * tolerance
@@ -203,7 +222,7 @@ def farthest_partner(points_a, heights_a, starts_a, points_b, heights_b, starts_
     return math.sqrt(worst) if worst <= limit else np.inf
 
 
-@njit(cache=True)
+@kernel
 def worst_partner(a, b, tolerance):
     """Largest distance from a point of set a to its partner in set b; inf where one has none.
 
@@ -221,7 +240,7 @@ def worst_partner(a, b, tolerance):
     )
 
 
-@njit(cache=True)
+@inner
 def farthest_from(points, starts, heights, targets, target_starts):
     """`largest_distance` of sets that are rows of larger arrays."""
     largest = 0.0
@@ -233,7 +252,7 @@ def farthest_from(points, starts, heights, targets, target_starts):
     return largest
 
 
-@njit(cache=True)
+@kernel
 def largest_distance(points, others):
     """Largest distance from a point to the nearest other of its species; inf where there is none.
 

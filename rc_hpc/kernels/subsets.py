@@ -1,9 +1,9 @@
 """All view subsets of one structure from its one enumeration of candidates."""
 
 import numpy as np
-from numba import njit
 
-from rc_hpc.kernels.certificate import acceptance, accepted_on, certificates_of, views_of
+from rc_hpc.kernels.certificate import acceptance, accepted_on, views_of
+from rc_hpc.kernels.compiled import inner, kernel
 from rc_hpc.kernels.merge import (
     best_first,
     cluster_means,
@@ -26,7 +26,7 @@ from rc_hpc.kernels.search import (
 DOMINANCE, BEST_RESIDUAL, LEAST_SQUARES, MEAN, FIRST = range(5)
 
 
-@njit(cache=True)
+@inner
 def _longer(points, heights, order, filled, needed):
     """The arrays up to `filled` rows in new ones, with room for at least so many more."""
     size = max(filled + needed, 2 * heights.size)
@@ -38,21 +38,49 @@ def _longer(points, heights, order, filled, needed):
     return places, along, when
 
 
-@njit(cache=True)
-def _reconstructions(accept, subsets, merging, same, enumerated, cameras, truth, keep_all):
-    """`reconstruct_subsets`, where the acceptance at delta is at hand."""
+@kernel
+def reconstruct_subsets(
+    accept, subsets, merging, same, enumerated, distance, cameras, truth, keep_all
+):
+    """Reconstruction of every view subset.
+
+    Parameters
+    ----------
+    accept : Acceptance
+        At delta; `rc_hpc.kernels.certificate.UNDECIDED` where it is not at hand.
+    subsets : Subsets
+    merging : Merging
+    same : float
+        Distance within which two reconstructions are one, Å.
+    enumerated : Enumerated
+    distance : (C,) float64
+        Of the candidates from the nearest true atom, Å; empty where it is not at hand.
+    cameras : Cameras
+    truth : PointSet
+        True atoms; `rc_hpc.kernels.records.UNKNOWN` where nobody knows them.
+    keep_all : bool
+        Return every subset's reconstruction, not the distinct ones only.
+
+    Returns
+    -------
+    Reconstructed
+    """
     # Records are taken apart here, once: to hand one on costs a count of references for each
     # of its arrays, and what follows is done for every subset. For the same reason nothing is
     # allocated there: sets stand one behind the other in three arrays, and one that is not kept
     # is written over.
     masks, inverses, anchors = subsets
     rule, delta, tie = merging
-    own, seen, accepted = accept
     pair, species, met, position, height, _, residual, nearest = enumerated.candidates
+    own, seen, accepted = accept
+    if own.size < pair.size:
+        own, seen, accepted = acceptance(enumerated.candidates, cameras.pairs, delta)
     screen, kappa, rotations = enumerated.points.screen, cameras.kappa, cameras.rotations
     n_subsets, n_species = masks.size, enumerated.points.starts.shape[1] - 1
 
     known = truth.starts.size > 0
+    # Whether points stand where candidates do, whose distances are there.
+    measured = distance.size == pair.size and rule != MEAN and rule != LEAST_SQUARES
     n_recovered = np.zeros(n_subsets, np.int64)
     reconstruction = np.zeros(n_subsets, np.int64)
     entry = np.zeros(n_subsets, np.int64)
@@ -164,7 +192,13 @@ def _reconstructions(accept, subsets, merging, same, enumerated, cameras, truth,
             point_error[k] = atom_error[k] = apart
         elif known and n > 0:
             true = set_starts[0]
-            point_error[k] = farthest_from(points, starts, heights, points, true)
+            if measured:
+                largest = 0.0
+                for m in range(n):
+                    largest = max(largest, distance[live[leaders[m]]])
+                point_error[k] = largest
+            else:
+                point_error[k] = farthest_from(points, starts, heights, points, true)
             atom_error[k] = farthest_from(points, true, heights, points, starts)
         reconstruction[k] = set_numbers[equal] if equal >= 0 else n_distinct
         if equal < 0 or keep_all:
@@ -189,32 +223,7 @@ def _reconstructions(accept, subsets, merging, same, enumerated, cameras, truth,
     )
 
 
-@njit(cache=True)
-def reconstruct_subsets(subsets, merging, same, enumerated, cameras, truth, keep_all):
-    """Reconstruction of every view subset.
-
-    Parameters
-    ----------
-    subsets : Subsets
-    merging : Merging
-    same : float
-        Distance within which two reconstructions are one, Å.
-    enumerated : Enumerated
-    cameras : Cameras
-    truth : PointSet
-        True atoms; `rc_hpc.kernels.records.UNKNOWN` where nobody knows them.
-    keep_all : bool
-        Return every subset's reconstruction, not the distinct ones only.
-
-    Returns
-    -------
-    Reconstructed
-    """
-    accept = acceptance(enumerated.candidates, cameras.pairs, merging.delta)
-    return _reconstructions(accept, subsets, merging, same, enumerated, cameras, truth, keep_all)
-
-
-@njit(cache=True)
+@inner
 def other_sets(first, second, same):
     """On which subsets two readings of the same species give other points, (K,) bool.
 
@@ -239,29 +248,3 @@ def other_sets(first, second, same):
         )
         unlike[k] = apart == np.inf
     return unlike
-
-
-@njit(cache=True)
-def all_subsets(readout, enumerated, distance, cameras, truth):
-    """`reconstruct_subsets` and `rc_hpc.kernels.certificate.certify` from one acceptance.
-
-    Parameters
-    ----------
-    readout : Readout
-    enumerated, distance, cameras, truth
-        As there.
-
-    Returns
-    -------
-    Reconstructed, Certificates
-    """
-    subsets, merging, scales, keep_all = readout
-    candidates, delta = enumerated.candidates, merging.delta
-    accept = acceptance(candidates, cameras.pairs, delta)
-    certificates = certificates_of(
-        accept, subsets.masks, candidates, distance, cameras.pairs, scales, delta
-    )
-    reconstructed = _reconstructions(
-        accept, subsets, merging, scales.same, enumerated, cameras, truth, keep_all
-    )
-    return reconstructed, certificates

@@ -20,7 +20,7 @@ from rc_hpc.geometry.pairs import (
 )
 from rc_hpc.geometry.protocol import Protocol
 from rc_hpc.kernels.candidates import candidate_distances
-from rc_hpc.kernels.certificate import certify
+from rc_hpc.kernels.certificate import UNDECIDED, certify
 from rc_hpc.kernels.coverage import Coverage, cover_subsets
 from rc_hpc.kernels.doors import read_cell, read_pinhole_cell
 from rc_hpc.kernels.enumeration import enumerate_points, project_cell
@@ -244,10 +244,12 @@ class GeometricOracle:
             Indices of the subsets; by default all.
         """
         reconstructed: Reconstructed = reconstruct_subsets(
+            UNDECIDED,
             Subsets(*(array[chosen] for array in self.subsets)),
             self._merging(found, delta),
             SAME_RECONSTRUCTION,
             Enumerated(found.points, found.candidates),
+            found.distance if isinstance(found, Compared) else np.empty(0),
             self.cameras,
             found.truth if isinstance(found, Compared) else UNKNOWN,
             keep_all,
@@ -277,7 +279,7 @@ class GeometricOracle:
         enumerated = Enumerated(found.points, found.candidates)
         return cover_subsets(self.subsets.masks, enumerated, self.cameras.pairs, float(zero))
 
-    def run(self, positions, numbers, delta, delta_max=0.0, keep_all=False) -> Reading:
+    def run(self, positions, numbers, delta, delta_max=0.0, keep_all=False, ties=()) -> Reading:
         """Read one cell on every view subset.
 
         Parameters
@@ -288,19 +290,24 @@ class GeometricOracle:
             See `reconstruct`.
         delta_max : float
             Horizon of the phantom profile, Å; `delta` where smaller.
+        ties : sequence of float
+            Other scales of ties, in units of the oracle's, at which the cell is read again to see
+            whether they matter.
         """
         limits = self.limits(delta, max(delta, delta_max), self.tie)
         readout = self.readout(delta, keep_all)
         door = read_pinhole_cell if self.pinhole else read_cell
         reconstructed: Reconstructed
         certificates: Certificates
-        found, compared, reconstructed, certificates = door(
+        others: tuple[np.ndarray, np.ndarray]
+        found, compared, reconstructed, certificates, others = door(
             *self.atoms(positions, numbers),
             self.by_atom,
             self.cameras,
             self.optics,
             limits,
             readout,
+            np.array(ties, np.float64),
         )
         points, candidates, total, reach = found
         self._refuse_many(total, delta)
@@ -314,7 +321,7 @@ class GeometricOracle:
             PointSet(*truth),
             distance,
         )
-        return Reading(*reconstructed, species, self.by_atom, *certificates, enumeration)
+        return Reading(*reconstructed, species, self.by_atom, *certificates, *others, enumeration)
 
     def readout(self, delta, keep_all=False) -> Readout:
         """What the kernels make of candidates."""

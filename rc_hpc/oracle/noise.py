@@ -32,6 +32,7 @@ from rc_hpc.core.vocabulary import (
 from rc_hpc.core.vocabulary import NOISE_RULES as RULES
 from rc_hpc.geometry.pairs import cameras_of, least_squares_inverse, pair_frames, subset_masks
 from rc_hpc.geometry.protocol import Protocol
+from rc_hpc.kernels.certificate import UNDECIDED
 from rc_hpc.kernels.enumeration import enumerate_points
 from rc_hpc.kernels.points import project, shown_by_all, sort_points, species_ranges
 from rc_hpc.kernels.records import (
@@ -318,10 +319,12 @@ class NoisyOracle:
                 "which lists none",
             )
         reconstructed: Reconstructed = reconstruct_subsets(
+            UNDECIDED,
             self.subset,
             Merging(MERGE_RULES.index(self.reading.merge), delta, self.reading.tie),
             SAME_RECONSTRUCTION,
             enumerated,
+            np.empty(0),
             self.cameras,
             UNKNOWN,
             False,

@@ -8,7 +8,7 @@ from typing import Self
 
 import numpy as np
 
-from rc_hpc.kernels.records import Candidates, PointSet, Reconstructed, SortedPoints
+from rc_hpc.kernels.records import Candidates, PointSet, SortedPoints
 
 
 @dataclass(frozen=True)
@@ -83,10 +83,6 @@ class Reconstructions:
     species: np.ndarray
     by_atom: bool
 
-    def reconstructed(self) -> Reconstructed:
-        """The arrays as the kernels take them."""
-        return Reconstructed(*(getattr(self, name) for name in Reconstructed._fields))
-
     @cached_property
     def numbers(self) -> list[int]:
         """Number of the distinct reconstruction that each point set is."""
@@ -95,15 +91,20 @@ class Reconstructions:
     @cached_property
     def cells(self) -> list[tuple[np.ndarray, np.ndarray]]:
         """The point sets, each as atomic numbers (M,) and positions (M, 3), Å."""
-        cells = []
-        for bounds in self.set_starts:
-            rows, sizes = slice(bounds[0], bounds[-1]), np.diff(bounds)
-            numbers, points = np.repeat(self.species, sizes), self.set_positions[rows]
-            if self.by_atom:
-                ranks = np.lexsort((self.set_order[rows], np.repeat(np.arange(sizes.size), sizes)))
-                numbers, points = numbers[ranks], points[ranks]
-            cells.append((numbers, points))
-        return cells
+        return [self._cell(bounds) for bounds in self.set_starts]
+
+    def cell(self, entry: int) -> tuple[np.ndarray, np.ndarray]:
+        """One of the `cells`, without the others."""
+        known = self.__dict__.get("cells")
+        return known[entry] if known else self._cell(self.set_starts[entry])
+
+    def _cell(self, bounds: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        rows, sizes = slice(bounds[0], bounds[-1]), bounds[1:] - bounds[:-1]
+        numbers, points = np.repeat(self.species, sizes), self.set_positions[rows]
+        if self.by_atom:
+            ranks = np.lexsort((self.set_order[rows], np.repeat(np.arange(sizes.size), sizes)))
+            numbers, points = numbers[ranks], points[ranks]
+        return numbers, points
 
 
 @dataclass(frozen=True)
@@ -111,6 +112,12 @@ class Reading(Reconstructions):
     """What every view subset gives, with its certificate; set 0 is the true cell.
 
     The arrays are also those of `rc_hpc.kernels.records.Certificates`.
+
+    Attributes
+    ----------
+    other_counts, other_points : (K,) bool
+        Subsets on which another number of points is recovered with ties judged at any of the other
+        scales that were asked for, and on which other points are.
     """
 
     n_phantoms: np.ndarray
@@ -119,4 +126,6 @@ class Reading(Reconstructions):
     phantom_delta: np.ndarray
     phantom_delta_exact: np.ndarray
     phantoms: np.ndarray
+    other_counts: np.ndarray
+    other_points: np.ndarray
     enumeration: Compared

@@ -28,7 +28,7 @@ from rc_hpc.parallel.launch import Comm, launched_tasks, launcher_rank
 log = logging.getLogger(__name__)
 
 #: CPU time in which the kernels of a census are compiled, s, on the machine of the bench records.
-COMPILE_CPU_S = 40.0
+COMPILE_CPU_S = 35.0
 #: Days after which a cache that was not used is removed.
 UNUSED_DAYS = 30
 _CACHE_NAME = re.compile(r"numba-[0-9a-f]{16}")

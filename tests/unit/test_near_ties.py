@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from rc_hpc.core.constants import TIE
+from rc_hpc.core.constants import SAME_RECONSTRUCTION, TIE
 from rc_hpc.core.vocabulary import MERGE_RULES
 from rc_hpc.geometry.protocol import load_protocol, parse_subsets
 from rc_hpc.kinds.census.options import CensusOptions
@@ -143,3 +143,37 @@ def test_older_records_were_judged_at_a_billionth():
     assert record.pop("tie") == TIE
     assert CensusOptions.from_dict(record).tie == 1e-9
     assert json.loads(CensusOptions.of(tie=1e-7).to_json())["tie"] == 1e-7
+
+
+@pytest.mark.parametrize("merge", MERGE_RULES[:3])
+def test_reading_at_other_ties_is_reading_step_by_step(merge):
+    """Whether they may matter is asked first: it must never pass over a cell where they do."""
+    oracle = GeometricOracle(FROZEN, parse_subsets("all", FROZEN.views), merge=merge)
+    rng = np.random.default_rng(1)
+    plain, changed = thirds(None), []
+    for size in (0.0, 1e-11, 1e-10, 1e-9, 1e-8, 1e-7, 1e-6, 1e-5, 1e-4):
+        positions = plain.positions + size * rng.normal(size=plain.positions.shape)
+        reading = oracle.run(positions, plain.numbers, 0.01, 0.5, ties=(0.1, 10.0))
+        images, _ = oracle.project(positions, plain.numbers)
+        counts, points = np.zeros(26, bool), np.zeros(26, bool)
+        for factor in (0.1, 10.0):
+            found = oracle.enumerate(images, 0.01, 0.01, factor * oracle.tie)
+            other = oracle.reconstruct(found, 0.01)
+            counts |= other.n_recovered != reading.n_recovered
+            for k in range(26):
+                mine, its = reading.cells[reading.entry[k]], other.cells[other.entry[k]]
+                points[k] |= not _same_points(mine, its)
+        np.testing.assert_array_equal(reading.other_counts, counts)
+        np.testing.assert_array_equal(reading.other_points, points)
+        changed.append(points.any())
+    assert any(changed) and not changed[0]
+
+
+def _same_points(mine, its):
+    """By trying all pairs: equal counts, and each point has a partner within the same length."""
+    (numbers, points), (others, places) = mine, its
+    if sorted(numbers) != sorted(others):
+        return False
+    away = np.linalg.norm(points[:, None] - places[None], axis=2)
+    away[numbers[:, None] != others[None]] = np.inf
+    return bool((away.min(axis=1, initial=np.inf) <= SAME_RECONSTRUCTION).all())

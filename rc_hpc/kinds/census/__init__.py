@@ -72,6 +72,6 @@ KIND = Kind(
         "kinds/census/plan",
         *(f"kernels/{name}" for name in ("covers", "lattices", "places", "sites")),
         *(f"oracle/{name}" for name in ("explanations", "fewest", "levels", "parsimony")),
-        *(f"oracle/{name}" for name in ("rotations", "solving", "symmetries", "ties")),
+        *(f"oracle/{name}" for name in ("rotations", "solving", "symmetries")),
     ),
 )

@@ -25,7 +25,6 @@ from rc_hpc.oracle.labels import (
 from rc_hpc.oracle.parsimony import SymmetricReader
 from rc_hpc.oracle.reading import Reading
 from rc_hpc.oracle.solving import check_solver
-from rc_hpc.oracle.ties import at_other_ties
 from rc_hpc.symmetry.recorder import NULL_RECORDER, Recorder
 
 #: Scales of ties, in units of the one asked for, at which a near tie shows.
@@ -133,6 +132,9 @@ class CensusOracle:
         self.recorder = recorder
         self.geometry = geometry_of(protocol, options.subsets, options)
         self.symmetric = symmetric_reader(self.geometry, options, recorder)
+        #: At which other scales ties are judged: `mean` and `first` judge none, and what chooses
+        #: among explanations is asked apart.
+        self.ties = () if self.geometry.by_atom or self.symmetric is not None else NEAR
         #: Which subsets are labelled.
         self.labelled = np.array(options.labelled(), bool)
 
@@ -154,7 +156,12 @@ class CensusOracle:
         options, labeller = self.options, self.labeller
         lattice, positions, numbers, separation = drawn(cell, self.tiling)
         reading = self.geometry.run(
-            positions, numbers, options.delta, options.delta_max, keep_all=options.label_every
+            positions,
+            numbers,
+            options.delta,
+            options.delta_max,
+            keep_all=options.label_every,
+            ties=self.ties,
         )
         self.recorder.about(cell.id)
         covered = self.geometry.cover(reading.enumeration, CENSUS_ZERO)
@@ -183,7 +190,7 @@ class CensusOracle:
         fields = {
             "structures/delta_max": found.reach,
             "structures/n_candidates": found.candidates.gap.size,
-            "structures/n_reconstructions": len(np.unique(reading.reconstruction)),
+            "structures/n_reconstructions": len(set(reading.reconstruction.tolist())),
             "cells/n_recovered": reading.n_recovered,
             "cells/n_phantoms": reading.n_phantoms,
             "cells/n_phantoms_exact": reading.n_exact,
@@ -225,9 +232,9 @@ class CensusOracle:
         self, reading: Reading, lattice: np.ndarray, cell: PackedCell
     ) -> tuple[np.ndarray, np.ndarray]:
         """Label and label status of every returned point set."""
-        labels = np.zeros(len(reading.cells), dtype=np.int64)
-        status = np.full(len(reading.cells), LabelStatus.labelled)
-        used = np.zeros(len(reading.cells), dtype=bool)
+        labels = np.zeros(len(reading.numbers), dtype=np.int64)
+        status = np.full(len(reading.numbers), LabelStatus.labelled)
+        used = np.zeros(len(reading.numbers), dtype=bool)
         used[reading.entry[self.labelled]] = True
         # The true cell was labelled when it was packed, in the very order in which it comes here.
         as_packed = (
@@ -237,7 +244,7 @@ class CensusOracle:
             labels[0] = self.labeller.known(cell)
             used[0] = False
         for e in np.flatnonzero(used):
-            labels[e], status[e] = self.labeller.label(lattice, *reading.cells[e])
+            labels[e], status[e] = self.labeller.label(lattice, *reading.cell(int(e)))
         return labels, status
 
     def _near_tie(
@@ -258,9 +265,9 @@ class CensusOracle:
         lattice, positions, numbers = atoms
         delta, species = self.options.delta, reading.species
         if self.symmetric is None:
-            changed, moved = at_other_ties(self.geometry, positions, numbers, reading, delta, NEAR)
+            changed = reading.other_counts.copy()
             # Equal points have the label that they have; others are labelled below.
-            if not np.any(moved & ~changed & self.labelled):
+            if not np.any(reading.other_points & ~changed & self.labelled):
                 return changed
         table = LabelTable(lattice, [self.labeller], ordered=False)
         for e in sorted(set(reading.entry[self.labelled].tolist())):

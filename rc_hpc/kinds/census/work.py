@@ -6,11 +6,11 @@ from typing import Any
 
 import numpy as np
 
+from rc_hpc.core.constants import CENSUS_ZERO
 from rc_hpc.kinds.census.options import CensusOptions
 from rc_hpc.kinds.common.costs import Rows, census_costs
 from rc_hpc.kinds.common.statics import subset_dims, subset_statics
 from rc_hpc.kinds.common.warm import cameras
-from rc_hpc.oracle.ties import at_other_ties
 
 #: Time of a structure whose every reconstruction is labelled, beside one with its distinct ones.
 LABEL_EVERY = 10.0
@@ -43,7 +43,6 @@ def facts(options: CensusOptions) -> tuple[dict[str, Any], float]:
 def warm(options: CensusOptions) -> None:
     """Run the kernels once."""
     small, atom = cameras(options.protocol), ([[0.0, 0.0, 0.0]], [1])
-    reading = small.run(*atom, 0.01)
-    at_other_ties(small, *atom, reading, 0.01, (1.0,))
+    small.cover(small.run(*atom, 0.01).enumeration, CENSUS_ZERO)
     images, _ = small.project(*atom)
     small.reconstruct(small.enumerate(images, 0.01, 0.01), 0.01)

@@ -24,6 +24,7 @@ POINTS = (
     "geometry/pairs",
     "kernels/candidates",
     "kernels/certificate",
+    "kernels/compiled",
     "kernels/enumeration",
     "kernels/grid",
     "kernels/merge",
@@ -44,6 +45,7 @@ SUBSETS = (
     "kernels/perspective",
     "kernels/profile",
     "kernels/steps",
+    "kernels/ties",
     "oracle/geometry",
 )
 #: Points with errors.
