@@ -11,8 +11,10 @@ from typing import Any
 import numpy as np
 
 from rc_hpc.core.errors import Status
+from rc_hpc.core.vocabulary import COLOURS
 from rc_hpc.images.fast import FastRenderer
 from rc_hpc.kinds.packed.reader import PackedReader
+from rc_hpc.kinds.readings.oracle import read_pictures
 from rc_hpc.reader.detector import detect
 from rc_hpc.reader.read import read
 from rc_hpc.reader.records import Knowledge, Limits, NotReadError, Reading
@@ -90,6 +92,7 @@ def tried(
     rotations,
     spoil: Callable[[np.ndarray], np.ndarray] | None = None,
     renderer: Any = None,
+    colours: str = COLOURS[0],
 ) -> dict[str, Any]:
     """One structure drawn, read and held against the truth.
 
@@ -101,6 +104,8 @@ def tried(
         What happens to each picture in between.
     renderer
         What draws; by default the fast one.
+    colours
+        See `rc_hpc.kinds.readings.oracle.read_pictures`.
     """
     numbers = np.asarray(cell.numbers, np.int64)
     scene = convention.scene(cell.lattice, numbers, cell.positions)
@@ -114,9 +119,12 @@ def tried(
     started = time.process_time()
     found = started
     try:
-        marks = detect(pictures, knowledge)
-        found = time.process_time()
-        reading = read(pictures, marks, knowledge, Limits())
+        if colours == COLOURS[0]:
+            marks = detect(pictures, knowledge)
+            found = time.process_time()
+            reading = read(pictures, marks, knowledge, Limits())
+        else:
+            _, reading = read_pictures(pictures, knowledge, Limits(), colours)
     except NotReadError as error:
         reading = Reading(error.status, str(error))
     except Exception as error:  # noqa: BLE001 - told, and the others go on

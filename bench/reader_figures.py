@@ -57,6 +57,9 @@ def draw(records: Path, folder: Path) -> list[Path]:
             row[0].set_ylabel("share of structures")
         if ALL_VIEWS in conditions:
             flat[3].plot([], [], label="R1, all five cameras", **GUIDE)
+        if any("nearest colours" in name for name in conditions):
+            label = "R2, of the nearest colours, never certified"
+            flat[3].plot([], [], label=label, **style.points(3, filled=False))
         style.below(figure, 2, flat[3])
         paths = [folder / f"reader.{end}" for end in ("png", "pdf")]
         folder.mkdir(parents=True, exist_ok=True)
@@ -82,6 +85,14 @@ def _varied(ax, conditions: dict[str, list[dict]], kind: str) -> None:
         order.reverse()
     _series(ax, [found[name] for name in order])
     ax.set_xticks(range(len(order)), order)
+    mended = [
+        (at, conditions[f"{kind}, nearest colours {name}"])
+        for at, name in enumerate(order)
+        if f"{kind}, nearest colours {name}" in conditions
+    ]
+    if mended:
+        shares = [sum(map(right, rows)) / len(rows) for _, rows in mended]
+        ax.plot([at for at, _ in mended], shares, **style.points(3, filled=False))
     if kind in UNTOUCHED and ALL_VIEWS in conditions:
         exact = np.mean([row["exact"] for row in conditions[ALL_VIEWS]])
         ax.axhline(exact, **GUIDE)

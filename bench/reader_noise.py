@@ -22,6 +22,7 @@ import numpy as np
 from bench.common import environment
 from bench.reader_cells import cells, right, tried, whole
 from rc_hpc.core.constants import CRYSTAL_SYSTEMS
+from rc_hpc.core.vocabulary import COLOURS
 from rc_hpc.geometry.protocol import load_protocol
 from rc_hpc.images import conventions
 from rc_hpc.images.reference import AseRenderer
@@ -56,6 +57,8 @@ class Condition:
         What is known.
     views
         Pictures that are read; 0: all.
+    colours
+        See `rc_hpc.kinds.readings.options.ReadingsOptions`.
     """
 
     kind: str
@@ -68,6 +71,7 @@ class Condition:
     renderer: Callable[[], Any] | None = None
     level: str = "K0"
     views: int = 0
+    colours: str = COLOURS[0]
 
     @property
     def name(self) -> str:
@@ -121,7 +125,11 @@ def conditions() -> list[Condition]:
     made += [Condition("JPEG quality", q, spoil=compressed(q)) for q in (95, 85, 75, 60)]
     made.append(Condition("resampled", "1536 to 768", 1536, spoil=halved))
     made += [Condition("noise", s, spoil=noisy(s)) for s in (1, 2, 4)]
-    return made
+    mild = [("noise", s, noisy(s)) for s in (1, 2, 4)] + [("JPEG quality", 95, compressed(95))]
+    return made + [
+        Condition(f"{kind}, nearest colours", value, spoil=spoil, colours="nearest")
+        for kind, value, spoil in mild
+    ]
 
 
 def fewer() -> list[Condition]:
@@ -162,7 +170,8 @@ def measured(cell, condition: Condition, seed: int) -> dict[str, Any]:
         convention,
         protocol.rotations[used],
         None if spoil is None else lambda pixels: spoil(pixels, rng),
-        *(() if condition.renderer is None else (condition.renderer(),)),
+        None if condition.renderer is None else condition.renderer(),
+        condition.colours,
     )
     return {"condition": condition.name} | row | more
 

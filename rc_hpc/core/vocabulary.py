@@ -65,6 +65,9 @@ class Side(IntEnum):
 
 #: What a reader of pictures knows beside them; see `rc_hpc.reader.records.Knowledge`.
 LEVELS = ("K0", "K1", "K2")
+#: What it takes for the fill of an element: its exact colour, or, where pictures were changed after
+#: they were drawn, the nearest one.
+COLOURS = ("exact", "nearest")
 
 #: The released study's own reading, which is told the truth, and the same with the elements told
 #: too: no levels of knowledge, but named in their place; see `rc_hpc.reader.released`.

@@ -8,6 +8,9 @@ import read_cases as cases
 from PIL import Image
 
 from rc_hpc.kinds.readings.oracle import read_pictures
+from rc_hpc.reader.convention import named
+from rc_hpc.reader.edges import fills_of
+from rc_hpc.reader.nearest import OFF, UNEVEN, nearest
 from rc_hpc.reader.records import Limits
 from rc_hpc.reader.spoilt import NEARLY, inexact, least_share, spoilt
 
@@ -73,3 +76,55 @@ def test_changed_pictures_are_no_reading(change, level):
     _, found = read_pictures(pictures, drawn.knowledge(level), Limits(max_tries=1))
     assert (found.status, found.certified) == ("convention", False)
     assert "was changed after it was drawn" in found.message and not len(found.species)
+
+
+def naive_nearest(pixels, palette):
+    """The colour of each even patch, by its middle, or None."""
+    found = {}
+    for i in range(1, pixels.shape[0] - 1):
+        for j in range(1, pixels.shape[1] - 1):
+            patch = pixels[i - 1 : i + 2, j - 1 : j + 2].reshape(9, 3).astype(float)
+            far = np.linalg.norm(palette - patch.mean(axis=0), axis=1)
+            if np.ptp(patch, axis=0).max() <= UNEVEN and far.min() <= OFF:
+                found[i, j] = palette[far.argmin()]
+    return found
+
+
+def test_areas_take_the_nearest_colour_and_outlines_stay():
+    drawn = cases.made("rutile").pictures[3]
+    cut = np.ascontiguousarray(drawn[100:190, 100:190])
+    changed = noisy(cut)
+    (made,) = nearest([changed], fills_of(named("C1")))
+    palette = np.concatenate((named("C1").fills[[8, 22]], [(255, 255, 255)])).astype(float)
+    middles = naive_nearest(changed, palette)
+    assert len(middles) > 2000
+    for (i, j), colour in middles.items():
+        assert (made[i, j] == colour).all()
+    touched = (made != changed).any(axis=2)
+    assert (made[touched][:, None] == palette).all(axis=2).any(axis=1).all()
+    exact = (cut[:, :, None] == palette).all(axis=3).any(axis=2)
+    assert (made[exact] == cut[exact]).all(axis=1).mean() > 0.99
+
+
+@pytest.mark.parametrize("change", [noisy, compressed])
+def test_what_is_read_of_the_nearest_colours_is_never_certified(change):
+    drawn = cases.made("rutile")
+    pictures = [np.ascontiguousarray(change(one)) for one in drawn.pictures]
+    _, found = read_pictures(pictures, drawn.knowledge("K1"), Limits(), "nearest")
+    assert not found.certified and "was changed after it was drawn" in found.message
+    if change is noisy:
+        assert found.status == "uncertified" and found.numbers[0] == 136
+        crystal = found.lattice_A, found.species, found.fractional @ found.lattice_A
+        assert cases.same_crystal(*crystal, (drawn.lattice, drawn.numbers, drawn.positions))
+    else:
+        assert found.status == "convention" and not len(found.species)
+
+
+def test_exact_pictures_are_read_as_ever_where_the_nearest_colours_are_allowed():
+    drawn = cases.made("rutile")
+    one, two = (
+        read_pictures(drawn.pictures, drawn.knowledge("K1"), Limits(), colours)[1]
+        for colours in ("exact", "nearest")
+    )
+    assert one.certified and two.certified
+    assert np.array_equal(one.fractional, two.fractional)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from rc_hpc.core import constants
 from rc_hpc.core.lazy import resolve
 from rc_hpc.core.options import Options, at_least, derived, opt, positive
-from rc_hpc.core.vocabulary import LEVELS, RELEASED
+from rc_hpc.core.vocabulary import COLOURS, LEVELS, RELEASED
 
 if TYPE_CHECKING:
     from rc_hpc.kinds.common.source import Source
@@ -90,6 +90,8 @@ class ReadingsOptions(Options):
     knowledge
         What is known beside them, see `rc_hpc.reader.records.Knowledge`; or the released study's
         reading, see `rc_hpc.reader.released`.
+    colours
+        Fills of elements; see `rc_hpc.reader.nearest`.
     max_tries, tau, max_pixels
         See `rc_hpc.reader.records.Limits`.
     protocol, convention, size
@@ -104,6 +106,13 @@ class ReadingsOptions(Options):
         "own reading, which is told the truth (parity only, never certified)",
         choices=(*LEVELS, *RELEASED),
         caption=known,
+    )
+    colours: str = opt(
+        COLOURS[0],
+        "fills of elements: exact; nearest also reads pictures that were compressed or made noisy "
+        "after they were drawn, and never certifies them",
+        choices=COLOURS,
+        caption="{} colours",
     )
     max_tries: int = opt(4, "searches, each with wider tolerances", metavar="N", check=at_least(1))
     tau: float = opt(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import hashlib
 from typing import Any
 
@@ -10,7 +11,7 @@ import numpy as np
 from rc_hpc.core.errors import RcError, Status, StructureError
 from rc_hpc.core.files import read_regular
 from rc_hpc.core.text import storable
-from rc_hpc.core.vocabulary import ReadStatus
+from rc_hpc.core.vocabulary import COLOURS, ReadStatus
 from rc_hpc.images.files import LARGEST_FILE
 from rc_hpc.images.pixels import rgb_of
 from rc_hpc.kinds.common.given import Compute, Given
@@ -18,9 +19,15 @@ from rc_hpc.kinds.readings.options import ReadingsOptions
 from rc_hpc.kinds.readings.plan import Known
 from rc_hpc.kinds.readings.source import Pictured
 from rc_hpc.reader.detector import detect
+from rc_hpc.reader.edges import fills_of
+from rc_hpc.reader.nearest import nearest
 from rc_hpc.reader.read import read
 from rc_hpc.reader.records import Knowledge, Limits, Marks, NotReadError, Reading
 from rc_hpc.reader.released import Told, read_released
+
+#: Pixels that may differ where a reading of the nearest colours is drawn, as a share of all: with
+#: more it is none.
+MOST_OFF = 0.02
 
 
 def oracle(options: ReadingsOptions, given: Given) -> Compute:
@@ -34,7 +41,7 @@ def oracle(options: ReadingsOptions, given: Given) -> Compute:
         if isinstance(own, Told):
             marks, reading = read_released(pictures, own, limits.symprecs)
         else:
-            marks, reading = read_pictures(pictures, own, limits)
+            marks, reading = read_pictures(pictures, own, limits, options.colours)
         if reading.status == "refused":
             raise StructureError(Status.read_error, f"{reading.message}: give its own pictures")
         return _fields(marks, reading, len(known.rotations)), {
@@ -46,9 +53,31 @@ def oracle(options: ReadingsOptions, given: Given) -> Compute:
 
 
 def read_pictures(
+    pictures: list[np.ndarray], knowledge: Knowledge, limits: Limits, colours: str = COLOURS[0]
+) -> tuple[list[Marks], Reading]:
+    """Marks and reading of the pictures of one crystal; what cannot be read has a status.
+
+    Parameters
+    ----------
+    colours
+        One of `COLOURS`. Pictures whose colours are not those of the convention are read again
+        with the nearest ones, if that is asked for, and the reading is not certified.
+    """
+    marks, reading = _read(pictures, knowledge, limits)
+    if reading.status != "convention" or colours == COLOURS[0]:
+        return marks, reading
+    mended = nearest(pictures, fills_of(knowledge.convention, knowledge.species))
+    marks, again = _read(mended, knowledge, limits)
+    message = f"{reading.message}; of the nearest colours: {again.message or 'as drawn'}"
+    if again.differing_pixels > MOST_OFF * len(pictures) * knowledge.size_px**2:
+        return marks, Reading("convention", message, tries=again.tries)
+    status = "uncertified" if again.certified else again.status
+    return marks, dataclasses.replace(again, status=status, certified=False, message=message)
+
+
+def _read(
     pictures: list[np.ndarray], knowledge: Knowledge, limits: Limits
 ) -> tuple[list[Marks], Reading]:
-    """Marks and reading of the pictures of one crystal; what cannot be read has a status."""
     try:
         marks = detect(pictures, knowledge)
     except NotReadError as error:
