@@ -89,6 +89,29 @@ def test_neither_order_of_atoms_nor_of_vectors_changes_the_reading():
         assert found.certified and right(found, drawn) and right(found, turned)
 
 
+@pytest.mark.parametrize("change", ["moved", "element", "added"])
+def test_the_reading_follows_the_pictures(change):
+    """What is done to the crystal is read of its pictures, and certified."""
+    drawn = cases.made("skew")
+    numbers, positions = drawn.numbers.copy(), drawn.positions.copy()
+    if change == "moved":
+        positions[-1] += 0.02 * np.array((0.6, 0.48, 0.64))
+    elif change == "element":
+        numbers[-1] += 1
+    else:
+        numbers = np.append(numbers, 26)
+        positions = np.concatenate((positions, [drawn.lattice.sum(0) * (0.43, 0.41, 0.47)]))
+    other = cases.case(drawn.lattice, numbers, positions, noise=0.004)
+    found = reading(other, "K0")
+    places = found.fractional @ found.lattice_A
+    assert found.certified, found.message
+    crystal = (found.lattice_A, found.species, places)
+    assert cases.same_crystal(*crystal, (drawn.lattice, numbers, positions), tolerance=0.004)
+    assert not cases.same_crystal(
+        *crystal, (drawn.lattice, drawn.numbers, drawn.positions), tolerance=0.004
+    )
+
+
 def hostile(drawn, other):
     """Pictures that show no crystal, and their marks."""
     nothing = Marks(

@@ -113,32 +113,55 @@ def test_shards_and_resume_give_the_same_file(rendered, readings, tmp_path):
     assert main([str(rendered), "-o", str(output), *QUICK]) == 2
 
 
-def test_the_truth_does_not_reach_the_reader(rendered, readings, tmp_path):
-    """Noise in place of all that a manifest says of the crystals gives the same readings."""
-    noisy = copied(rendered, tmp_path)
+def spoil(manifest, kept):
+    """Put noise in place of all numbers that a manifest has of the crystals; names of what is."""
     rng = np.random.default_rng(7)
     opened = ("structures/id", "structures/status", "structures/duplicate", "structures/message")
-    with h5py.File(noisy, "r+") as h5:
-        spoilt = []
+    spoilt = set()
+    with h5py.File(manifest, "r+") as h5:
         for group in ("structures", "discs", "pictures"):
             for name, data in h5[group].items():
+                path = f"{group}/{name}"
                 numeric = data.dtype.kind in "fiu" and not h5py.check_enum_dtype(data.dtype)
-                kept = f"{group}/{name}" in opened or name in ("structure", "view", "size", "bytes")
-                if numeric and not kept:
-                    noise = rng.integers(1, 100, data.shape)
-                    data[...] = noise.astype(data.dtype)
-                    spoilt.append(f"{group}/{name}")
-    assert {"structures/lattice", "discs/u", "pictures/px_per_angstrom"} <= set(spoilt)
-    assert {"structures/space_group", "discs/number", "pictures/origin_u"} <= set(spoilt)
-    output = tmp_path / "readings.h5"
-    assert main([str(noisy), "-o", str(output), *QUICK]) == 0
-    with h5py.File(output) as one, h5py.File(readings) as two:
+                left = path in (*opened, *kept) or name in ("structure", "view", "size", "bytes")
+                if numeric and not left:
+                    data[...] = rng.integers(1, 100, data.shape).astype(data.dtype)
+                    spoilt.add(path)
+    return spoilt
+
+
+def assert_same_readings(first, second):
+    with h5py.File(first) as one, h5py.File(second) as two:
         for group in ("readings", "discs", "sites"):
             assert set(one[group]) == set(two[group])
             for name in one[group]:
-                first, second = one[group][name][()], two[group][name][()]
-                floats = first.dtype.kind == "f"
-                assert np.array_equal(first, second, equal_nan=floats), name
+                ours, theirs = one[group][name][()], two[group][name][()]
+                assert np.array_equal(ours, theirs, equal_nan=ours.dtype.kind == "f"), name
+
+
+def test_the_truth_does_not_reach_the_reader(rendered, readings, tmp_path):
+    """Noise in place of all that a manifest says of the crystals gives the same readings."""
+    noisy = copied(rendered, tmp_path)
+    spoilt = spoil(noisy, ())
+    assert {"structures/lattice", "discs/u", "pictures/px_per_angstrom"} <= spoilt
+    assert {"structures/space_group", "discs/number", "pictures/origin_u"} <= spoilt
+    output = tmp_path / "readings.h5"
+    assert main([str(noisy), "-o", str(output), *QUICK]) == 0
+    assert_same_readings(output, readings)
+
+
+def test_what_the_level_does_not_name_does_not_reach_the_reader(rendered, tmp_path):
+    ids, noisy = tmp_path / "ids", copied(rendered, tmp_path)
+    ids.write_text("salt.cif\n")
+    geometry = [f"pictures/{name}" for name in ("px_per_angstrom", "origin_u", "origin_v")]
+    spoilt = spoil(noisy, ("structures/lattice", *geometry))
+    assert {"discs/u", "discs/number", "structures/space_group"} <= spoilt
+    outputs = []
+    for manifest in (rendered, noisy):
+        outputs.append(tmp_path / f"k1-{len(outputs)}.h5")
+        argv = ["--knowledge", "K1", "--ids", str(ids), "-o", str(outputs[-1]), *QUICK]
+        assert main([str(manifest), *argv]) == 0
+    assert_same_readings(*outputs)
 
 
 def test_a_folder_of_pictures_is_read_like_its_manifest(rendered, readings, tmp_path):
