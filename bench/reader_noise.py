@@ -30,6 +30,8 @@ from rc_hpc.parallel.cache import prepare_numba_cache
 from rc_hpc.reader.convention import named
 from rc_hpc.symmetry.labels import crystal_system
 
+#: Readings after which the record is written.
+SAVED = 20
 #: Cameras that `python -m rc_hpc.sweep design` found.
 DESIGNED = Path(__file__).parent / "designed.toml"
 Spoil = Callable[[np.ndarray, np.random.Generator], np.ndarray]
@@ -214,14 +216,24 @@ def run(asked: argparse.Namespace) -> int:
         rows.append(measured(cell, condition, asked.seed))
         if asked.verbose:
             print(json.dumps(rows[-1]), flush=True)
-    order = {one.name: at for at, one in enumerate(asked.conditions())}
-    rows.sort(key=lambda row: order.get(row["condition"], len(order)))
-    record = {"name": asked.name, **environment(), "arguments": arguments}
-    lines = ",\n  ".join(json.dumps(row) for row in rows)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(json.dumps(record)[:-1] + f',\n "rows": [\n  {lines}\n ]}}\n', encoding="utf-8")
+        if number % SAVED == 0:
+            _save(path, asked, rows)
+    _save(path, asked, rows)
     print(table(path))
     return 0
+
+
+def _save(path: Path, asked: argparse.Namespace, rows: list[dict]) -> None:
+    """Write the record, in the order of the conditions."""
+    order = {one.name: at for at, one in enumerate(asked.conditions())}
+    rows.sort(key=lambda row: order.get(row["condition"], len(order)))
+    record = {"name": asked.name, **environment(), "arguments": {"seed": asked.seed}}
+    lines = ",\n  ".join(json.dumps(row) for row in rows)
+    text = json.dumps(record)[:-1] + f',\n "rows": [\n  {lines}\n ]}}\n'
+    path.parent.mkdir(parents=True, exist_ok=True)
+    part = path.with_suffix(".part")
+    part.write_text(text, encoding="utf-8")
+    part.replace(path)
 
 
 def by_condition(rows: Iterable[dict]) -> dict[str, list[dict]]:

@@ -78,3 +78,35 @@ def test_rows_are_told_and_drawn(bench, tmp_path):
     assert "| views, K1 2 | 2 | 1 | 2 | 2 | 0 | 2 |" in told
     for path in figures.draw(tmp_path, tmp_path / "pictures"):
         assert path.stat().st_size > 5_000
+
+
+def test_a_record_grows_and_is_of_one_seed(bench, tmp_path, monkeypatch, capsys):
+    noise = bench("reader_noise")
+    cells_ = [SimpleNamespace(id=id_) for id_ in "ab"]
+    monkeypatch.setattr(noise, "chosen", lambda asked: cells_)
+    read = []
+
+    def measured(cell, condition, seed):
+        read.append((condition.name, cell.id))
+        return row(condition.name, cell.id, exact=True)
+
+    monkeypatch.setattr(noise, "measured", measured)
+    asked = SimpleNamespace(
+        records=tmp_path,
+        name="r",
+        seed=0,
+        conditions=noise.fewer,
+        only=["views, K1"],
+        seconds=9.0,
+        verbose=False,
+    )
+    assert noise.run(asked) == 0
+    assert read == [(f"views, K1 {n}", id_) for n in (3, 2) for id_ in "ab"]
+    asked.only = None
+    assert noise.run(asked) == 0
+    assert len(read) == len(set(read)) == 10
+    rows = json.loads((tmp_path / "r.json").read_text())["rows"]
+    assert [one["condition"] for one in rows[:3]] == ["views, K0 5", "views, K0 5", "views, K0 4"]
+    asked.seed = 1
+    assert noise.run(asked) == 2
+    assert "give another --name" in capsys.readouterr().out
