@@ -106,8 +106,8 @@ def parser() -> argparse.ArgumentParser:
     scaling.add_argument(
         "--rows",
         type=int,
-        default=20_000,
-        help="real rows that are merged here; default: 20000",
+        default=1 << 15,
+        help="real rows that are merged here, whole chunks; default: 32768",
     )
     scaling.add_argument(
         "--counts",

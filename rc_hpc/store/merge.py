@@ -237,15 +237,17 @@ class _Assembly:
 
     def fill(self, made: Iterator[tuple[Block, list[Made]]]) -> str:
         """Write all chunks and what stands beside them; the content hash."""
-        opened: dict[str, Any] = {}
+        # Datasets, and the first place of a chunk beyond its rows.
+        opened: dict[str, tuple[Any, tuple[int, ...]]] = {}
         table = ""
         for block, columns in made:
             if block.table != table:
                 opened, table = {}, block.table
             for one in columns:
                 if one.path not in opened:  # looking one up takes longer than writing a chunk
-                    opened[one.path] = self.h5[one.path]
-                self._write(opened[one.path], one)
+                    dataset = self.h5[one.path]
+                    opened[one.path] = dataset, (0,) * (dataset.ndim - 1)
+                self._write(*opened[one.path], one)
             self.h5.check_disk()
         for path in datasets(self.h5):
             if path not in self.leaves:
@@ -263,9 +265,8 @@ class _Assembly:
         self.h5.attrs["content_hash"] = digest
         return digest
 
-    def _write(self, dataset: Any, made: Made) -> None:
+    def _write(self, dataset: Any, beyond: tuple[int, ...], made: Made) -> None:
         self.leaves[made.path] += made.leaves
-        beyond = (0,) * (dataset.ndim - 1)
         for row, data in made.chunks:
             dataset.id.write_direct_chunk((row, *beyond), data)
         if made.texts and made.texts[1]:

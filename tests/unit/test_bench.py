@@ -209,10 +209,15 @@ def test_a_piece_is_made_once(bench, tmp_path):
     assert len(made) == 2
 
 
+def test_what_is_there_of_no_rows_is_told_apart(bench):
+    each, fixed = bench("model")._line(400, 5.0, 100, 2.0)
+    assert each == pytest.approx(4.0) and fixed == pytest.approx(1.0)
+
+
 def test_terms_of_the_scaling_model(bench):
     model, none = bench("model"), {"pack": 0.0, "census": 0.0}
     merge = dict.fromkeys(("write_s", "map_s", "fold_s", "assemble_s"), 1e-06)
-    merge["file_bytes"] = 1000.0
+    merge |= {"file_bytes": 1000.0, "fixed_assemble_s": 0.0}
     constants = {
         "start_s": 1.0,
         "pack_s": 0.02,
