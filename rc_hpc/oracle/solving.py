@@ -16,7 +16,9 @@ from rc_hpc.oracle.explanations import Puzzle
 from rc_hpc.oracle.symmetries import Operations, Symmetries
 
 #: Conflicts after which bounds that follow from the others are told to the solver as well.
-AT_ONCE = 50
+AT_ONCE = 5
+#: Share of the places that the solver tries first as in a given choice of them.
+NEAR = 0.8
 MISSING = (
     "python-sat is not installed, which decides whether other crystals have the same pictures: "
     "pip install 'rc_hpc[unique]'"
@@ -97,6 +99,8 @@ class Questions:
     ):
         self.puzzle, self.symmetries = puzzle, symmetries
         self.conflicts, self.rng = conflicts, rng
+        #: Places that answers are looked for near to, (C,) bool; None for anywhere.
+        self.near: np.ndarray | None = None
         #: Conditions of all questions.
         self.assumed: tuple[int, ...] = ()
         self.solver = solver_class()()
@@ -130,7 +134,10 @@ class Questions:
         ------
         OutOfBudget
         """
-        signs = np.where(self.rng.random(self.puzzle.size) < 0.5, 1, -1)
+        there = self.rng.random(self.puzzle.size) < 0.5
+        if self.near is not None:
+            there = np.where(self.rng.random(self.puzzle.size) < NEAR, self.near, there)
+        signs = np.where(there, 1, -1)
         self.solver.set_phases((signs * np.arange(1, self.puzzle.size + 1)).tolist())
         assumptions = [*self.assumed, *conditions]
         self.solver.conf_budget(min(AT_ONCE, self.conflicts))

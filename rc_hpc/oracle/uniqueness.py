@@ -30,8 +30,7 @@ from rc_hpc.oracle.solving import OutOfBudget, Questions
 from rc_hpc.oracle.symmetries import HOLOHEDRY, MADE_BY, Symmetries, TooMany
 from rc_hpc.oracle.systems import Systems
 
-#: Explanations of one policy that are tried by chance before a solver is asked, and where none
-#: comes to an end.
+#: Explanations of one policy that are tried by chance: at first, and where no solver ends.
 DRAWS, CHANCES = 3, 48
 #: Draws of a random explanation before the floor's refusals are given up.
 MANY_DRAWS = 8
@@ -42,9 +41,8 @@ class Cell:
 
     Parameters
     ----------
-    puzzle
-    metric
-        Of the drawn lattice.
+    puzzle, metric
+        With the drawn lattice.
     label
         System of a choice of places, by spglib.
     own
@@ -61,12 +59,12 @@ class Cell:
         budget: Budget,
         rng: np.random.Generator,
     ):
-        self.puzzle, self.own = puzzle, own
-        self.budget, self.rng = budget, rng
+        self.puzzle, self.own, self.budget, self.rng = puzzle, own, budget, rng
         self.systems = self._named(label, metric)
         self.decisions = {policy: Decision(reference=own) for policy in Known}
         self.levels = puzzle.levels
         self.least: dict[int, int] | None = None
+        self._near: np.ndarray | None = None
         self._asked: dict[tuple[tuple[int, int], ...] | None, Questions] = {}
 
     @cached_property
@@ -79,8 +77,6 @@ class Cell:
         """What names choices of places."""
         assert metric is not None, "a crystal has a lattice"
         return Systems(self.puzzle, Symmetries(self.puzzle, metric), label, self.own)
-
-    # ------------------------------------------------------------------ explanations met
 
     def admits(self, policy: Known, chosen: np.ndarray) -> bool:
         """Whether a choice of places is an explanation under a policy."""
@@ -132,8 +128,6 @@ class Cell:
         self.meet(chosen[None], policies)
         return self.systems.of(chosen)
 
-    # ------------------------------------------------------------------ deciding
-
     def decide(self, policies: tuple[Known, ...]) -> dict[Known, Decision]:
         """Decide all these policies.
 
@@ -155,18 +149,30 @@ class Cell:
         )
         self._by_chance(asked, policies, DRAWS)
         for policy in asked:
+            self._try(policy, policies)
+        # What is left once more, near the truth; a witness of tight ones serves the looser ones.
+        self._near = puzzle.truth
+        left = (Uniqueness.unknown, Uniqueness.undetermined)
+        for policy in reversed(asked):
             decision = self.decisions[policy]
-            try:
-                self._decide(policy, decision, policies)
-            except OutOfBudget:
-                self._answers_by_chance(policy, policies)
-                self._leave(decision, Undecided.conflicts)
-            except TooMany:
-                self._answers_by_chance(policy, policies)
-                self._leave(decision, Undecided.operations)
+            if decision.status in left and decision.best == System.none:
+                self._try(policy, policies)
         if self.decisions[Known.fewest].status == Uniqueness.not_done:
             self.decisions[Known.fewest] = self.decisions[Known.counts]
         return {policy: self.decisions[policy] for policy in policies}
+
+    def _try(self, policy: Known, policies: tuple[Known, ...]) -> None:
+        """Decide one policy, as far as the budget allows."""
+        decision = self.decisions[policy]
+        decision.status, decision.reason = Uniqueness.not_done, Undecided.none
+        try:
+            self._decide(policy, decision, policies)
+        except OutOfBudget:
+            self._answers_by_chance(policy, policies)
+            self._leave(decision, Undecided.conflicts)
+        except TooMany:
+            self._answers_by_chance(policy, policies)
+            self._leave(decision, Undecided.operations)
 
     @staticmethod
     def _leave(decision: Decision, reason: Undecided) -> None:
@@ -230,14 +236,14 @@ class Cell:
                 self.puzzle, self.systems.symmetries, counts, self.budget.conflicts, self.rng
             )
         questions = self._asked[key]
+        questions.near = self._near
         questions.assumed = (questions.physical,) if policy == Known.physical else ()
         return questions
 
     def close(self) -> None:
         """Free the solvers."""
-        for questions in self._asked.values():
-            questions.close()
-        self._asked.clear()
+        while self._asked:
+            self._asked.popitem()[1].close()
 
     def _decide(self, policy: Known, decision: Decision, policies: tuple[Known, ...]) -> None:
         puzzle = self.puzzle
@@ -367,8 +373,6 @@ class Cell:
             else:
                 return
         decision.best = highest()
-
-    # ------------------------------------------------------------------ one at random
 
     def random(self) -> System:
         """System of one explanation with known counts, drawn at random; none where none is drawn.
