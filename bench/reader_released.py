@@ -21,7 +21,7 @@ from rc_hpc.reader.released import (
     Told,
     anchored,
     labelled,
-    read_released,
+    read_blobs,
     registration,
     triangulated,
 )
@@ -72,7 +72,7 @@ def experiment(cell, convention, rotations, size: int) -> tuple[dict[str, Any], 
     numbers = np.asarray(cell.numbers, np.int64)
     scene = convention.scene(cell.lattice, numbers, cell.positions)
     views = [convention.view(scene, rotation, size) for rotation in rotations]
-    pictures = [FastRenderer().draw(scene, view) for view in views]
+    blobs_ = [blobs(FastRenderer().draw(scene, view)) for view in views]
     row: dict[str, Any] = {"id": cell.id, "atoms": len(numbers), "truth": int(cell.space_group)}
     for name, (oracle_species, perfect) in VARIANTS.items():
         told = told_of(cell, scene, views, rotations, convention, oracle_species)
@@ -87,13 +87,13 @@ def experiment(cell, convention, rotations, size: int) -> tuple[dict[str, Any], 
             number = int(labelled(cell.lattice, found[0], fractional, SYMPRECS[:1])[0])
             row[name] = [len(found[0]), number, is_right(number, cell)]
         else:
-            reading = read_released(pictures, told, SYMPRECS[:1])[1]
+            reading = read_blobs(blobs_, told, SYMPRECS[:1])[1]
             number = int(reading.numbers[0])
             row[name] = [len(reading.species), number, is_right(number, cell)]
     # Pixels' indices, of which the middle is half a pixel on, against edges from 0: as recorded.
     seen = []
-    for picture, view in zip(pictures, views, strict=True):
-        found_px = blobs(picture).centres_px
+    for one, view in zip(blobs_, views, strict=True):
+        found_px = one.centres_px
         apart, exact = (matched(found_px + h, view.centres, view.radii) for h in (0.0, 0.5))
         seen.append(
             {

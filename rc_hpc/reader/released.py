@@ -68,7 +68,13 @@ def read_released(
     symprecs
         Tolerances of the labels, Å.
     """
-    found = [blobs(picture) for picture in pictures]
+    return read_blobs([blobs(picture) for picture in pictures], told, symprecs)
+
+
+def read_blobs(
+    found: Sequence[Blobs], told: Told, symprecs: Sequence[float]
+) -> tuple[list[Marks], Reading]:
+    """The same of the blobs of each picture."""
     species = [_species(one, told, view) for view, one in enumerate(found)]
     seen = [
         registration(told.centres_px[view, : len(told.numbers)], places)(one.centres_px)

@@ -13,6 +13,8 @@ from hypothesis.extra.numpy import arrays
 from PIL import Image
 
 from rc_hpc.reader.convention import named
+from rc_hpc.structures.sources import iter_items
+from rc_hpc.symmetry.conventional import conventional_cell
 
 pytestmark = pytest.mark.long
 SIZE = 384
@@ -127,3 +129,21 @@ def test_a_site_that_is_not_seen_is_found_out_and_drawn(bench, tmp_path):
     for path in paths:
         first, second, differing = np.split(np.asarray(Image.open(path)), 3)
         assert np.array_equal(first, second) and (differing == 255).all()
+
+
+@pytest.mark.data
+def test_a_hydrogen_can_hide_at_a_physical_distance(bench, shared):
+    """Two crystals with two labels, the same pictures: what the README says."""
+    for item in iter_items([str(shared / "data" / "e3" / "structures.json")]):
+        if item.id == "mp-1183051":
+            data = item.read(item, item.blob())
+            found = conventional_cell(data.lattice, data.frac, data.numbers)
+    cell = SimpleNamespace(
+        lattice=found.lattice, positions=found.positions, numbers=np.asarray(found.numbers, int)
+    )
+    drawings = bench.Drawings(768)
+    scene, views, pictures = drawings.of(cell)
+    row = bench.further(cell, cell.numbers, scene, views, drawings.redrawing(pictures), (1,))
+    _, share, near, pixels, group, _ = row
+    assert pixels == 0 and near > 1.5 and share > 0.6
+    assert (found.label.number, group) == (194, 1)
