@@ -226,7 +226,7 @@ def test_no_answer_is_guessed_where_the_budget_is_too_small():
     assert decisions[Known.fewest].reason.name == "operations"
 
 
-@pytest.mark.slow  # some minutes; RC_EVERY=N takes each N-th structure
+@pytest.mark.slow  # 15 CPU s; RC_EVERY=N takes each N-th structure
 @pytest.mark.data
 def test_real_cells_of_up_to_sixteen_places(shared, eval_ids):
     """All such cells of the evaluation structures, two and three of the frozen cameras: 86."""
@@ -289,7 +289,7 @@ def test_with_counts_two_views_are_unique_without_phantoms_only():
     _theorem(400, 0)
 
 
-@pytest.mark.slow  # 40 s
+@pytest.mark.slow  # 20 CPU s
 def test_the_theorem_on_ten_thousand_cells():
     _theorem(11_000, 1)
 
