@@ -547,6 +547,41 @@ def model(record: dict) -> str:
     return "\n\n".join(texts)
 
 
+def sources(record: dict) -> str:
+    """A census of a built-in source: statuses, R1 by number of views, certificates, cost."""
+    kept = record["reference"][0]["structures"]
+    statuses = ", ".join(f"{row['rows']} {row['status']}" for row in record["status"])
+    named = {
+        row["quantity"]: f"{row['count']} of {row['n']}"
+        for row in record["reference"]
+        if row["structures"] == kept and row["count"] != ""
+    }
+    told = [f"`{record['source']}`: {statuses}."]
+    told += [
+        f"{name}: {named[name]}."
+        for name in (
+            "quarantined, of all labelled",
+            "R0",
+            "certified, full protocol",
+            "unique, full protocol",
+        )
+        if name in named
+    ]
+    rows = [
+        [row["views"], row["n"], f"{row['R1']:.4f}", f"{row['R1_min']:.4f}", f"{row['R1_max']:.4f}"]
+        for row in record["views"]
+        if row["structures"] == kept
+    ]
+    cost = ", ".join(f"{name} {one['cpu_s']:.0f} s of CPU" for name, one in record["cost"].items())
+    return "\n\n".join(
+        [
+            " ".join(told),
+            table(rows, ["views", f"structures ({kept})", "R1, mean", "least", "largest"]),
+            f"Cost, compiling left out where the kernels were there: {cost}.",
+        ]
+    )
+
+
 def describe(record: dict) -> str:
     """One record as Markdown."""
     machine = (
@@ -568,6 +603,7 @@ def describe(record: dict) -> str:
         "endpoint": endpoint,
         "unique": unique,
         "unique_cameras": unique_cameras,
+        "sources": sources,
     }[record["arguments"]["measurement"]](record)
     return f"## {record['name']}\n\n{machine}\n\n{body}\n"
 

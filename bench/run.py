@@ -1,8 +1,8 @@
 """Take the measurements: ``python bench/run.py NAME``.
 
 NAME is ``kernel``, ``twin``, ``end_to_end``, ``ranks``, ``scaling``, ``frontier``, ``noise``,
-``unique``, ``unique_cameras`` or ``endpoint``; ``scaling --structures N --ranks P`` predicts
-instead of growing a cell.
+``unique``, ``unique_cameras``, ``sources`` or ``endpoint``; ``scaling --structures N --ranks P``
+predicts instead of growing a cell.
 Each writes one raw record, with the machine and all versions, into ``bench/records/``;
 ``python bench/report.py`` makes tables of them. Speed is read as a ratio within one run.
 """
@@ -181,6 +181,12 @@ def parser() -> argparse.ArgumentParser:
         default=16,
         help="atoms of structures that are tiled, at most; default: %(default)s",
     )
+    sources = commands.add_parser(
+        "sources", help="a census of a built-in source at defaults: aflow, or g2"
+    )
+    sources.add_argument("--source", default="aflow", help="default: %(default)s")
+    sources.add_argument("--first", type=int, help="at most so many structures")
+    sources.add_argument("--orientation", help="of molecules")
     endpoint = commands.add_parser(
         "endpoint",
         help="replies a second of the client that asks models, against an endpoint of a "
@@ -243,6 +249,7 @@ def main(argv=None) -> int:
         noise,
         ranks,
         scaling,
+        sources,
         twin,
         unique,
         unique_cameras,
@@ -254,6 +261,7 @@ def main(argv=None) -> int:
         "end_to_end": end_to_end,
         "ranks": ranks,
         "scaling": scaling,
+        "sources": sources,
         "frontier": frontier,
         "noise": noise,
         "endpoint": endpoint,

@@ -234,3 +234,12 @@ def test_terms_of_the_scaling_model(bench):
     slower = model.predict(constants, machine | {"open_s": 0.1}, 10**6, 1024, none)
     assert slower["first_bottleneck"].endswith("open spills")
     assert slower["census_s"] - many["census_s"] == pytest.approx(102.4)
+
+
+def test_sources_and_report(tmp_path):
+    run("run.py", "--records", tmp_path, "sources", "--source", "g2", "--first", "4")
+    record = json.loads((tmp_path / "sources.json").read_text(encoding="utf-8"))
+    assert record["status"] == [{"status": "ok", "rows": 4, **record["status"][0]}]
+    assert {row["views"] for row in record["views"]} == {2, 3, 4, 5}
+    told = run("report.py", tmp_path / "sources.json")
+    assert "`g2`: 4 ok." in told and "certified, full protocol: 4 of 4." in told
