@@ -17,7 +17,7 @@ EXAMPLES = """\
 
 Frames of extxyz carry id, true label, subset, whether it reads the crystal system rightly, whether
 it is certified, its phantoms and the smallest delta with one; phantoms carry the deltas between
-which each is one. CIFs are in P 1.
+which each is one. CIFs are in P 1. Molecules, which have no cell, are extxyz alone.
 """
 
 

@@ -14,6 +14,8 @@ EXAMPLES = """\
                                                     the phantoms of these two cameras
   python -m rc_hpc.show census.h5 mp-149 mp-13 -o pictures
   python -m rc_hpc.show readings.h5 mp-149          discs found and atoms read, over its pictures
+  python -m rc_hpc.show packed.h5 mp-149            its cell, labels and views
+  python -m rc_hpc.show frontier.h5 mp-149          the deltas at which it has phantoms
   python -m rc_hpc.tables census.h5 --table failures
                                                     which ids are worth a look
 

@@ -12,6 +12,7 @@ EXAMPLES = """\
   python -m rc_hpc.census census.packed.h5 --delta 0.15 -o loose.h5
                                                     again at another tolerance; nothing is read anew
   python -m rc_hpc.census packed.h5 --shard 0/16    one share of a job array; then: census merge
+  python -m rc_hpc.census g2 -o molecules.h5        molecules, labelled by point group
   python -m rc_hpc.census --resume                  go on where a stopped or killed run was
   python -m rc_hpc.census status census.h5          how far it is (also: merge, validate)
 """

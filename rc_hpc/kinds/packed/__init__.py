@@ -6,6 +6,8 @@ from rc_hpc.core.kind import Kind
 from rc_hpc.kinds.common.deciding import LABELS
 
 EXAMPLES = """\
+  python -m rc_hpc.pack mine.xyz --molecules -o packed.h5
+                                                    molecules, without a cell
   python -m rc_hpc.pack structures/ -o packed.h5    then: python -m rc_hpc.census packed.h5
   mpiexec -n 8 python -m rc_hpc.pack big.jsonl -o packed.h5
   python -m rc_hpc.pack big.jsonl -o packed.h5 --shard 0/16
