@@ -75,11 +75,16 @@ def test_tables_have_the_same_numbers(files, kind, tmp_path):
         ] == was
 
 
-#: Options that files of that version lack, as `diff` tells them.
-#: Options that every kind, or every cell, has since.
+#: Options of packing that files of that version lack; those of all kinds of structures hold them.
+_OF_PACKING = ("atom_order", "sweep", "molecules", "group_tolerance", "orientation")
+#: Options that every kind, or every cell, has since, as `diff` tells them.
 LATER_EVERYWHERE = tuple(
     f"{name}: was null"
-    for name in ("tie", "atom_order", "pack.atom_order", "sweep", "pack.sweep", "label")
+    for name in (
+        "tie",
+        "label",
+        *(f"{pack}{one}" for pack in ("", "pack.") for one in _OF_PACKING),
+    )
 )
 LATER_OPTIONS = {"noise": ("displace: was null, now 0.0",)}
 
