@@ -20,6 +20,7 @@ import subprocess
 import sys
 import time
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -198,7 +199,7 @@ def main(argv: list[str] | None = None) -> int:
         for stage in stages:
             found[stage.name] = pieces.get(
                 f"stage-{stage.name}",
-                lambda stage=stage: stage.run(folder, args.ranks, until),
+                partial(stage.run, folder, args.ranks, until),
                 source=source,
                 ranks=args.ranks,
                 kills=stage.kills,

@@ -84,7 +84,7 @@ def measure(
         queue = [
             pieces.get(
                 f"queue-{count}",
-                lambda count=count: idle_shares(of_rows, n, count, draw_s),
+                partial(idle_shares, of_rows, n, count, draw_s),
                 n=n,
                 draw_s=draw_s,
                 work=of_rows,
@@ -146,14 +146,14 @@ def _constants(
     for kind, file in (("packed", packed), ("census", census)):
         found[kind] = pieces.get(
             f"merge-{kind}",
-            lambda kind=kind, file=file: _merge(folder, kind, file, rows, rounds),
+            partial(_merge, folder, kind, file, rows, rounds),
             rows=rows,
             rounds=rounds,
         )
         found[kind]["by_ranks"] = [
             pieces.get(
                 f"merge-{kind}-{count}",
-                lambda kind=kind, count=count: _by_ranks(folder, kind, count),
+                partial(_by_ranks, folder, kind, count),
                 rows=rows,
             )
             for count in counts

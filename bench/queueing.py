@@ -129,7 +129,8 @@ def one_rank(out: str, packed: str, output: str) -> int:
     from rc_hpc.parallel.launch import launcher_rank
     from rc_hpc.parallel.queue import WorkQueue
 
-    plain, noted = WorkQueue.next, {}
+    plain = WorkQueue.next
+    noted: dict[str, float] = {}
 
     def next_(self: WorkQueue) -> int | None:
         noted.setdefault("first_s", time.time())
