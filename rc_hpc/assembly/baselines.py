@@ -70,7 +70,8 @@ def run(options: BaselineOptions, talk: Talk) -> int:
         if not talk.quiet:
             n = len(predictions.predictions)
             expected = predictions.details["expected_correct"]
-            print(f"{path}: {predictions.n_correct}/{n} right, {expected:.4g} expected")
+            alone = predictions.n_correct
+            print(f"{path}: {expected:.4g} of {n} expected, {alone} named alone and right")
     return Exit.CLEAN
 
 

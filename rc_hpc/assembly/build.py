@@ -244,6 +244,8 @@ class _Build:
             print(f"{self.root}: {text}", file=sys.stderr)
 
     def _dry_run(self) -> Exit:
+        if self.root.exists():
+            Work.of(PICTURES, self.options, self.how).check()
         asked = self.options.questions.questions
         print(f"would build {self.root}: {asked} questions with {self.comm.size} rank(s)")
         if self.source.packed_file is None:

@@ -24,6 +24,11 @@ SETS = {"full": "questions.jsonl", "mini": "questions_mini.jsonl"}
 MANIFEST = "manifest.json"
 #: Folder that the paths of pictures start from.
 IMAGES = "images"
+#: What lies in the folder of a package, beside scenes.h5.
+FILES = (
+    *("README.md", "LICENSE", "croissant.json", "provenance"),
+    *(MANIFEST, IMAGES, *SETS.values()),
+)
 #: Fields of a row in the card's order; difficulty and text_repr may be missing.
 FIELDS = (
     "id",

@@ -239,6 +239,8 @@ def test_what_is_asked_for_in_the_wrong_way(work, tmp_path, capsys):
     (tmp_path / "full" / "thesis.tex").write_text("dear")
     for argv, words in (
         (["build", displays, "-o", str(tmp_path / "full")], "is not empty"),
+        (["build", displays, "-o", str(tmp_path / "full"), "--dry-run"], "is not empty"),
+        (["build", displays, "-o", str(tmp_path / "full"), "--overwrite"], "'thesis.tex'"),
         (["build", displays, "-o", str(tmp_path / "p.h5")], "name the folder"),
         (["build", "--shard", "0/2", "-o", str(tmp_path / "b")], "--shard needs all that may be"),
         (

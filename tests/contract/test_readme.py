@@ -48,7 +48,7 @@ ELSEWHERE = {
     "python -m rc_hpc.benchmark check ": "tests/unit/test_benchmark_checks.py",
     "python -m rc_hpc.benchmark samples ": "tests/unit/test_benchmark_samples.py",
     "python -m rc_hpc.benchmark determine ": "tests/unit/test_benchmark_baselines.py",
-    "python jobs/query_vlm.py bench ": "tests/contract/test_benchmark_kills.py",
+    "python jobs/query_vlm.py questions ": "tests/contract/test_benchmark_kills.py",
     "python -m rc_hpc.benchmark baselines ": "tests/unit/test_benchmark_baselines.py",
     "python -m rc_hpc.benchmark score ": "tests/unit/test_benchmark_baselines.py",
     "python -m rc_hpc.benchmark export ": "tests/unit/test_benchmark_export.py",

@@ -255,7 +255,10 @@ def test_the_command(tmp_path, capsys):
     root = write_package(tmp_path / "p", questions(4))
     assert main(["baselines", str(root), "-o", str(tmp_path / "b")]) == 0
     told = capsys.readouterr().out
-    assert "chance.json: 0/32 right, 8 expected" in told and "scenes.h5 is not there" in told
+    assert (
+        "chance.json: 8 of 32 expected, 0 named alone and right" in told
+        and "scenes.h5 is not there" in told
+    )
     assert main(["score", str(tmp_path / "b"), "--benchmark", str(root), "--table", "models"]) == 0
     assert "rc_hpc prior" in capsys.readouterr().out
     assert main(["baselines", str(root), "-o", "b", "--determined", "absent.h5"]) == 2

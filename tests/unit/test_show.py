@@ -148,7 +148,7 @@ def test_packed_structures_are_shown(file, tmp_path, capsys):
     [
         (
             "frontier",
-            ("--deltas", "0.01,0.2", "--subsets", "axis_a+axis_b,full"),
+            ("--deltas", "0.01,0.2", "--subsets", "all"),
             ("axis_a+axis_b: phantoms at delta 0 to ", "all-pairs, dominance: "),
         ),
         ("noise", ("--sigmas", "0,0.01", "--seeds", "2"), ("sigma 0 Å: 2 of 2 seeds",)),

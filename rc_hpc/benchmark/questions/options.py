@@ -118,8 +118,8 @@ class QuestionOptions(Options):
     projected_margin: float = opt(
         0.05, "the same in the first picture", metavar="SHARE", check=_share
     )
-    near: float = opt(1.4, "longer by less than 50 %% up to this ratio (Q3)", metavar="RATIO")
-    far: float = opt(1.6, "longer by more than 50 %% from this ratio on (Q3)", metavar="RATIO")
+    near: float = opt(1.4, "longer by less than 50 % up to this ratio (Q3)", metavar="RATIO")
+    far: float = opt(1.6, "longer by more than 50 % from this ratio on (Q3)", metavar="RATIO")
     system_symprec: float = opt(
         0.01, "at which the crystal system is named again", metavar="ANGSTROM"
     )

@@ -136,7 +136,8 @@ def _readings(computed: Computed, subsets: pd.DataFrame) -> list[str]:
     rest = read.drop(wrong.index)
     rest = rest[rest["n_phantoms"] > 0]
     if len(rest):
-        lines.append(f"right in spite of phantoms on {len(rest)}")
+        label_ = computed.labels.coarsest.replace("_", " ")
+        lines.append(f"{label_} right in spite of phantoms on {len(rest)}")
         lines += [f"  {name}: {_reading(one)}, {_phantoms(one)}" for name, one in rest.iterrows()]
     return lines
 

@@ -45,6 +45,10 @@ class PicturesBeside(Beside):
         """What must be empty before the work begins."""
         return self.images
 
+    def makes(self, name: str) -> bool:
+        """Whether what has this name may lie in the folder: anything, where it is let alone."""
+        return True
+
     @abstractmethod
     def clear(self, *, fresh: bool, shared: bool) -> None:
         """Remove pictures of earlier work where it is begun afresh, and what kills have left."""
@@ -52,14 +56,19 @@ class PicturesBeside(Beside):
     def check(self, options: Options, *, replace: bool) -> None:
         """Refuse a folder that holds something else."""
         folder = self.folder
-        if replace or begun(parts_folder(self.output)):
-            return  # of work that has begun the run itself tells
         with disk_errors(folder):
-            if folder.exists() and any(folder.iterdir()):
-                raise UsageError(
-                    f"{folder}, where the pictures go, is not empty: --overwrite replaces what "
-                    "was drawn there, -o names another place"
-                )
+            held = sorted(path.name for path in folder.iterdir()) if folder.exists() else []
+        if held and not replace and not begun(parts_folder(self.output)):
+            raise UsageError(
+                f"{folder}, where the pictures go, is not empty: --overwrite replaces what "
+                "was drawn there, -o names another place"
+            )
+        others = [name for name in held if not name.startswith(".") and not self.makes(name)]
+        if others:
+            raise UsageError(
+                f"{folder}, where the pictures go, holds {others[0]!r}, which no such work makes, "
+                "so that nothing there is replaced: -o names another place"
+            )
 
     def versions(self) -> dict[str, str]:
         """What pixels and PNG bytes depend on."""

@@ -80,7 +80,10 @@ class BestCameras(Beside):
         left = read["structures/id"][pairs[:, design.best] > 0]
         if len(left):
             more = ", ..." if len(left) > _NAMED else ""
-            lines.append(f"not mended on every pair: {', '.join(left[:_NAMED])}{more}")
+            lines.append(
+                f"still with a phantom on some pair: {', '.join(left[:_NAMED])}{more} (what these "
+                "cameras read of them: --table failures of a census with them)"
+            )
         else:
             lines.append("no pair has a phantom under the best cameras")
         return "\n".join(lines)

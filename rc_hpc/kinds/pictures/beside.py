@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+from rc_hpc.benchmark.package import FILES
 from rc_hpc.core.files import clean_leftovers
 from rc_hpc.images.files import drawing_versions
 from rc_hpc.kinds.common.pictures import PicturesBeside
@@ -26,6 +27,10 @@ class PackageFolder(PicturesBeside):
     def folder(self) -> Path:
         """The whole package."""
         return self.output.parent
+
+    def makes(self, name: str) -> bool:
+        """What a package is made of, and what stands beside it while it is made."""
+        return name in FILES or name.startswith(self.output.name)
 
     def clear(self, *, fresh: bool, shared: bool) -> None:
         """Remove pictures of earlier work where it is begun afresh, and what kills have left."""
