@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -167,11 +167,15 @@ def below(made: Figure, columns: int, *axes: Axes) -> None:
 
 
 def legend_entries(*axes: Axes) -> dict:
-    """Handles and labels, series before guides and recorded values; empty without any."""
+    """Handles and labels, each label once, series before guides; empty without any."""
     from matplotlib.container import Container
 
-    found = [pair for ax in axes for pair in zip(*ax.get_legend_handles_labels(), strict=True)]
-    pairs = sorted(found, key=lambda pair: not isinstance(pair[0], Container))
+    found: dict[str, Any] = {}
+    for ax in axes:
+        for handle, label in zip(*ax.get_legend_handles_labels(), strict=True):
+            found.setdefault(label, handle)
+    pairs = [(handle, label) for label, handle in found.items()]
+    pairs.sort(key=lambda pair: not isinstance(pair[0], Container))
     return dict(zip(("handles", "labels"), zip(*pairs, strict=True), strict=True)) if pairs else {}
 
 

@@ -58,7 +58,7 @@ def models(given: Given, page: int = 0) -> Figure:
             **style.points(number),
         )
     _chance(ax)
-    ax.set_xlabel("expected score; of the arm image where no other is named")
+    ax.set_xlabel("expected score\n(of the arm image where no other is named)")
     style.below(figure, 2, ax)
     return figure
 
@@ -131,7 +131,7 @@ def ladder(given: Given, page: int = 0) -> Figure:
         ax.set_title(short, loc="left")
     for ax in axes[-1]:
         ax.set_xlabel("expected score")
-    style.below(figure, 3, axes.flat[0])
+    style.below(figure, 3, *axes.flat[: len(names)])
     return figure
 
 
@@ -145,10 +145,12 @@ def _rungs(ax: Axes, rows: pd.DataFrame, strata: Sequence[str], reading: str) ->
     ):
         lost = (rows[column] > rows[other]).to_numpy()
         low, high = rows[other][lost], rows[column][lost]
-        ax.hlines(places[lost], low, high, color=color, linewidth=4, label=label, zorder=0.5)
+        if lost.any():
+            ax.hlines(places[lost], low, high, color=color, linewidth=4, label=label, zorder=0.5)
     shown = (("expected", f"honest reader: {reading}"), ("text", "text"), ("image", "image"))
     for number, (column, label) in enumerate(shown):
-        ax.plot(rows[column], places, label=label, **style.points(number))
+        if rows[column].notna().any():
+            ax.plot(rows[column], places, label=label, **style.points(number))
     _chance(ax)
 
 
