@@ -68,8 +68,8 @@ def shards(crystals, folder, other):
         (CONSTANTS, "DELTA = 0.01\n", "DELTA = (\n    0.01  # Å\n)\n"),
         (
             "kinds/census/tables.py",
-            '"View curve, crystal system',
-            '"The view curve, crystal system',
+            'f"View curve, ',
+            'f"The view curve, ',
         ),
         ("oracle/geometry.py", '"""The geometric half', '"""The first, geometric half'),
     ],

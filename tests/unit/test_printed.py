@@ -28,7 +28,7 @@ CAPTIONS = {
     "unique": "protocol frozen, 5 views, tiling 1x1x1; delta 1e-06 Å; true label: stored cell; "
     f"quarantine mark; {PACKED}",
     "determined": "delta 0.01 Å; to the pixel 2.0 px; symprec 0.01 Å",
-    "readings": "known K0; certified for symprec 0.01 Å; at most 100 pixels off",
+    "readings": "known K0; exact colours; certified for symprec 0.01 Å; at most 100 pixels off",
     "scores": "sites within 0.1 Å",
     "noise": f"10 seeds; {TIES}; true label: stored cell; quarantine mark; {PACKED}",
 }
