@@ -243,3 +243,33 @@ def test_sources_and_report(tmp_path):
     assert {row["views"] for row in record["views"]} == {2, 3, 4, 5}
     told = run("report.py", tmp_path / "sources.json")
     assert "`g2`: 4 ok." in told and "certified, full protocol: 4 of 4." in told
+
+
+def test_the_readmes_collections_are_those_of_the_records():
+    readme = " ".join((ROOT / "README.md").read_text(encoding="utf-8").split())
+
+    def of(name):
+        path = ROOT / "bench" / "records" / f"{name}.json"
+        record = json.loads(path.read_text(encoding="utf-8"))
+        (all_, *_) = [row["structures"] for row in record["reference"]]
+        rows = {r["quantity"]: r for r in record["reference"] if r["structures"] == all_}
+        ok = next(row["rows"] for row in record["status"] if row["status"] == "ok")
+        return record, rows, ok, sum(row["rows"] for row in record["status"])
+
+    record, rows, ok, total = of("encyclopedia")
+    full = [rows[f"{name}, full protocol"] for name in ("R1", "certified", "unique")]
+    shares = [rows[f"R1, subsets of {n} views"]["fraction"] for n in (2, 3)]
+    seconds = sum(part["cpu_s"] for part in record["cost"].values())
+    assert (
+        f"of {total:,} structures {ok:,} can be used, "
+        f"{full[0]['n']:,} of them with a stable label; "
+        f"R1 is {shares[0]:.4f} with two views, {shares[1]:.4f} with three, "
+        f"{full[0]['fraction']:.0f} with four and five, {full[1]['count']:,} are certified and "
+        f"{full[2]['count']:,} unique ({seconds:.0f} s of CPU time)"
+    ) in readme
+    _, rows, ok, total = of("molecules")
+    shares = [rows[f"R1, subsets of {n} views"]["fraction"] for n in (2, 3)]
+    assert (
+        f"R1 of the {total} molecules of `g2` by point group is {shares[0]:.4f} with two views, "
+        f"{shares[1]:.4f} with three"
+    ) in readme
