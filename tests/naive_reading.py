@@ -121,7 +121,7 @@ def exact(points, numbers, rotations, delta):
 
 def sites(points, numbers, lattice, near):
     """Number of different sites by element when all are moved into the cell."""
-    shifts = np.array(list(product(range(-3, 4), repeat=3))) @ lattice
+    shifts = np.array(list(product(range(-8, 9), repeat=3))) @ lattice
     counts = {}
     for number in np.unique(numbers):
         kept = []
