@@ -48,6 +48,28 @@ def median(rounds: list[list[float]]) -> np.ndarray:
     return np.array([statistics.median(column) for column in zip(*rounds, strict=True)])
 
 
+def rows_so_far(path: Path, arguments: dict) -> list[dict] | None:
+    """Rows of a record that grows; None, and a word, where other arguments made it."""
+    if not path.is_file():
+        return []
+    before = json.loads(path.read_text(encoding="utf-8"))
+    if before["arguments"] != arguments:
+        print(f"{path} was measured with {before['arguments']}: give another --name")
+        return None
+    rows: list[dict] = before["rows"]
+    return rows
+
+
+def write_rows(path: Path, record: dict, rows: list[dict]) -> None:
+    """Write a record that grows, a row a line, whole or not at all."""
+    lines = ",\n  ".join(json.dumps(row) for row in rows)
+    text = json.dumps(record)[:-1] + f',\n "rows": [\n  {lines}\n ]}}\n'
+    path.parent.mkdir(parents=True, exist_ok=True)
+    part = path.with_suffix(".part")
+    part.write_text(text, encoding="utf-8")
+    part.replace(path)
+
+
 def environment() -> dict:
     """Versions and machine, without its name or any path."""
     import rc_hpc

@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 
 from bench import detector, reader_controls, reader_equal, reader_noise, reader_released
-from bench.common import RECORDS, environment
+from bench.common import RECORDS, environment, rows_so_far, write_rows
 from bench.reader_cells import cells, right, tried, whole
 from rc_hpc.geometry.protocol import load_protocol
 from rc_hpc.parallel.cache import prepare_numba_cache
@@ -37,13 +37,9 @@ def run(asked: argparse.Namespace) -> int:
     prepare_numba_cache()
     path = asked.records / f"{asked.name}.json"
     arguments = {"level": asked.level, "size": asked.size, "views": asked.views}
-    rows: list[dict] = []
-    if path.is_file():
-        before = json.loads(path.read_text(encoding="utf-8"))
-        if before["arguments"] != arguments:
-            print(f"{path} was measured with {before['arguments']}: give another --name")
-            return 2
-        rows = before["rows"]
+    rows = rows_so_far(path, arguments)
+    if rows is None:
+        return 2
     done = {row["id"] for row in rows}
     convention, rotations = named("C1"), load_protocol("frozen").rotations
     rotations = rotations[[int(view) for view in asked.views]]
@@ -57,11 +53,7 @@ def run(asked: argparse.Namespace) -> int:
         rows.append(tried(cell, asked.level, asked.size, asked.size, convention, rotations))
         if asked.verbose:
             print(json.dumps(rows[-1]), flush=True)
-    record = {"name": asked.name, **environment(), "arguments": arguments}
-    lines = ",\n  ".join(json.dumps(row) for row in rows)
-    text = json.dumps(record)[:-1] + f',\n "rows": [\n  {lines}\n ]}}\n'
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(text, encoding="utf-8")
+    write_rows(path, {"name": asked.name, **environment(), "arguments": arguments}, rows)
     print(f"{path.name}: {len(rows)} structures")
     return 0
 

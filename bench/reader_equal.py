@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from bench import reader_witness
-from bench.common import environment
+from bench.common import environment, rows_so_far, write_rows
 from bench.reader_cells import cells
 from rc_hpc.geometry.protocol import load_protocol
 from rc_hpc.images.fast import FastRenderer
@@ -290,7 +290,10 @@ def run(asked: argparse.Namespace) -> int:
     rows: list[dict[str, Any]] = []
     signatures: list[np.ndarray] = []
     if path.is_file() and kept.is_file():
-        rows = json.loads(path.read_text(encoding="utf-8"))["rows"]
+        before = rows_so_far(path, {"size": asked.size})
+        if before is None:
+            return 2
+        rows = before
         signatures = list(np.load(kept)["signatures"])
     done, started, drawings = {row["id"] for row in rows}, time.monotonic(), Drawings(asked.size)
     whole, everything = True, list(every(asked))
@@ -333,11 +336,8 @@ def _pairs(rows, signatures, everything, drawings: Drawings) -> list[list]:
 
 
 def _write(path: Path, asked, rows, pairs) -> None:
-    path.parent.mkdir(parents=True, exist_ok=True)
     record = {"name": path.stem, **environment(), "arguments": {"size": asked.size}}
-    lines = ",\n  ".join(json.dumps(row) for row in rows)
-    text = json.dumps(record | {"pairs": pairs})[:-1] + f',\n "rows": [\n  {lines}\n ]}}\n'
-    path.write_text(text, encoding="utf-8")
+    write_rows(path, record | {"pairs": pairs}, rows)
 
 
 def told(rows: list[dict[str, Any]], pairs: list[list] | None) -> list[str]:

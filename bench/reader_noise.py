@@ -19,7 +19,7 @@ from typing import Any
 
 import numpy as np
 
-from bench.common import environment
+from bench.common import environment, rows_so_far, write_rows
 from bench.reader_cells import cells, right, tried, whole
 from rc_hpc.core.constants import CRYSTAL_SYSTEMS
 from rc_hpc.core.vocabulary import COLOURS
@@ -196,13 +196,9 @@ def run(asked: argparse.Namespace) -> int:
     prepare_numba_cache()
     path = asked.records / f"{asked.name}.json"
     arguments = {"seed": asked.seed}
-    rows: list[dict] = []
-    if path.is_file():
-        before = json.loads(path.read_text(encoding="utf-8"))
-        if before["arguments"] != arguments:
-            print(f"{path} was measured with {before['arguments']}: give another --name")
-            return 2
-        rows = before["rows"]
+    rows = rows_so_far(path, arguments)
+    if rows is None:
+        return 2
     done = {(row["condition"], row["id"]) for row in rows}
     wanted = [one for one in asked.conditions() if not asked.only or one.kind in asked.only]
     started = time.monotonic()
@@ -228,12 +224,7 @@ def _save(path: Path, asked: argparse.Namespace, rows: list[dict]) -> None:
     order = {one.name: at for at, one in enumerate(asked.conditions())}
     rows.sort(key=lambda row: order.get(row["condition"], len(order)))
     record = {"name": asked.name, **environment(), "arguments": {"seed": asked.seed}}
-    lines = ",\n  ".join(json.dumps(row) for row in rows)
-    text = json.dumps(record)[:-1] + f',\n "rows": [\n  {lines}\n ]}}\n'
-    path.parent.mkdir(parents=True, exist_ok=True)
-    part = path.with_suffix(".part")
-    part.write_text(text, encoding="utf-8")
-    part.replace(path)
+    write_rows(path, record, rows)
 
 
 def by_condition(rows: Iterable[dict]) -> dict[str, list[dict]]:

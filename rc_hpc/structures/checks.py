@@ -95,6 +95,18 @@ def text_of(item: Item, blob: bytes, *, cif: bool = False) -> str:
     return text.replace("\r\n", "\n").replace("\r", "\n")
 
 
+def check_numbers(item: Item, numbers: np.ndarray, what: str) -> None:
+    """Refuse a `what` without atoms, or with some that are of no element."""
+    if not numbers.size:
+        raise refuse(item, Status.empty, f"it holds no atoms; write the {what} again")
+    if numbers.min() < 1 or numbers.max() > 118:
+        raise refuse(
+            item,
+            Status.unknown_species,
+            "it holds dummy atoms (X); name their elements or remove them",
+        )
+
+
 def build(
     item: Item, blob: bytes, lattice, frac, numbers, *, reader: str, space_group: int = 0
 ) -> Structure:
@@ -116,14 +128,7 @@ def build(
     lattice = np.array(lattice, dtype=np.float64)
     frac = np.array(frac, dtype=np.float64).reshape(-1, 3)
     numbers = np.array(numbers, dtype=np.int32).reshape(-1)
-    if not numbers.size:
-        raise refuse(item, Status.empty, "it holds no atoms; write the structure again")
-    if numbers.min() < 1 or numbers.max() > 118:
-        raise refuse(
-            item,
-            Status.unknown_species,
-            "it holds dummy atoms (X); name their elements or remove them",
-        )
+    check_numbers(item, numbers, "structure")
     if not np.isfinite(lattice).all():
         raise refuse(item, Status.non_finite, "the cell holds NaN or Inf; correct its numbers")
     if not np.isfinite(frac).all():

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from rc_hpc.core.errors import Status, UsageError
-from rc_hpc.structures.checks import LARGEST, guarded, refuse, text_of, version_of
+from rc_hpc.structures.checks import LARGEST, check_numbers, guarded, refuse, text_of, version_of
 from rc_hpc.structures.readers import read_xyz
 from rc_hpc.structures.record import Item, Molecule
 
@@ -98,14 +98,7 @@ def molecule_of(item: Item, blob: bytes, positions: Any, numbers: Any, reader: s
     """The `Molecule`, once its numbers have passed the checks."""
     positions = np.array(positions, np.float64).reshape(-1, 3)
     numbers = np.array(numbers, np.int32).reshape(-1)
-    if not numbers.size:
-        raise refuse(item, Status.empty, "it holds no atoms; write the molecule again")
-    if numbers.min() < 1 or numbers.max() > 118:
-        raise refuse(
-            item,
-            Status.unknown_species,
-            "it holds dummy atoms (X); name their elements or remove them",
-        )
+    check_numbers(item, numbers, "molecule")
     strange = ~(np.abs(positions) <= LARGEST).all(axis=1)
     if strange.any():
         atom = int(strange.argmax())

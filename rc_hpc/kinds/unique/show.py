@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from rc_hpc.core.errors import Status, UsageError
+from rc_hpc.core.errors import Status
 from rc_hpc.core.vocabulary import System, Undecided, Uniqueness
 from rc_hpc.kinds.common.lists import options_in
+from rc_hpc.kinds.packed.about import chosen_subsets, row_of
 from rc_hpc.kinds.packed.reader import RowReader
 from rc_hpc.kinds.unique.pairs import Pair, pairs_of
 from rc_hpc.kinds.unique.picture import draw_pair
@@ -43,12 +44,7 @@ def show(
         There is no such structure or subset.
     """
     with RowReader(path, UNIQUE) as file:
-        if id_ not in file.ids:
-            raise UsageError(
-                f"{path}: no structure {id_!r}: python -m rc_hpc.tables {path} --table structures "
-                "lists those that are there"
-            )
-        row = file.ids.index(id_)
+        row = row_of(file, id_)
 
         def value(name: str) -> Any:
             return file.read(name, row, row + 1)[0]
@@ -67,11 +63,8 @@ def show(
         truth = systems[int(value(f"structures/{coarsest}"))]
         lines = [f"{id_}: {value('structures/formula')}, {value('structures/n_atoms')} atoms"]
         lines.append(f"truth{'' if file.molecules else ' (as read)'}: {truth}")
-    if subset is not None:
-        chosen = [k for k, name in enumerate(names) if set(name.split("+")) == _set(subset)]
-        if not chosen:
-            raise UsageError(f"--subset {subset}: {path} has {', '.join(names)}")
-    else:
+        chosen = [k for k, _ in chosen_subsets(file, subset)]
+    if subset is None:
         chosen = np.flatnonzero(~trivial).tolist()
         lines.append(
             f"every place forced, hence unique under every policy: {int(trivial.sum())} of "
@@ -98,10 +91,6 @@ def show(
     )
     with style.styled():
         return "\n".join(lines), draw_pair(pair, options_in(path)["protocol"])
-
-
-def _set(subset: str) -> set[str]:
-    return set(subset.split("+"))
 
 
 def _smallest(pair: Pair) -> tuple[int, int]:
