@@ -22,7 +22,8 @@ EXAMPLES = """\
 NOTE = """\
 
 Only structures with status ok are counted. What was not computed (the full protocol, a
-subset size) is left out. Terminal, Markdown and LaTeX round as each caption
+subset size) is left out. Of tables of many rows the terminal shows the first, and all by name.
+Terminal, Markdown and LaTeX round as each caption
 says; CSV and Parquet carry every digit, and units in the names of their columns. Captions, options
 and the content hash are inside Parquet files, and in tables.json beside CSV files."""
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from rc_hpc.core.errors import Exit
 from rc_hpc.core.kind import LIST_LINES
 from rc_hpc.engine.results import lists_in, tables_of
-from rc_hpc.report.tables import show, write, write_bytes
+from rc_hpc.report.tables import cut, show, write, write_bytes
 
 
 def tell_tables(
@@ -22,7 +22,8 @@ def tell_tables(
         counts, tables = tables_of(path, names)
         attrs = counts.attrs
     if folder is None:
-        show(tables, style)
+        short = style == "terminal" and not names
+        show([cut(table) for table in tables] if short else tables, style)
         return Exit.CLEAN
     source = {
         "census": path.name,

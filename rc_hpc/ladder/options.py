@@ -7,7 +7,7 @@ from pathlib import Path
 
 from rc_hpc.core.errors import UsageError
 from rc_hpc.core.options import Options, at_least, opt
-from rc_hpc.report.tables import ENDINGS
+from rc_hpc.report.tables import ALL, ENDINGS, names_asked
 
 #: Tables in the order in which they are printed, each with a line.
 TABLES = {
@@ -40,7 +40,8 @@ TABLES = {
     "transplant": "emitted atoms (--emitted) against the true cell",
     "emission": "what was emitted",
 }
-ALL = "all"
+#: What a person reads first; the others by name, or as files.
+SUMMARY = ("leaderboard", "rungs", "models")
 
 
 @dataclass(frozen=True)
@@ -158,7 +159,12 @@ class LadderOptions(Options):
         told="none",
         check=at_least(0),
     )
-    table: str = opt(ALL, "only this one", choices=(*TABLES, ALL), told="all that can be made")
+    table: str | None = opt(
+        None,
+        "only this one, or all",
+        choices=(*TABLES, ALL),
+        told=f"{', '.join(SUMMARY)} on the terminal, all that can be made into files",
+    )
     format: str = opt("terminal", "of the tables; parquet needs pyarrow", choices=tuple(ENDINGS))
     output: Path | None = opt(
         None,
@@ -179,5 +185,18 @@ class LadderOptions(Options):
 
     @property
     def tables(self) -> tuple[str, ...]:
-        """Names of the tables that are asked for."""
-        return tuple(TABLES) if self.table == ALL else (self.table,)
+        """Names of the tables that are made; figures need them all."""
+        into_files = self.output is not None or self.figures is not None
+        return names_asked(self.table, TABLES, self.first, into_files)
+
+    @property
+    def first(self) -> tuple[str, ...]:
+        """What a person reads first: the summary, and the tables of options that were given."""
+        given = {
+            "contrasts": self.contrast,
+            "baselines": self.train,
+            "resampling": self.resamples,
+            "transplant": self.emitted,
+            "emission": self.emitted,
+        }
+        return SUMMARY + tuple(name for name, asked in given.items() if asked)

@@ -12,9 +12,9 @@ from rc_hpc.ladder import baseline_tables, paper_tables, summary
 from rc_hpc.ladder import tables as ladder_tables
 from rc_hpc.ladder.evidence import Evidence, Missing
 from rc_hpc.ladder.figures import draw_ladder
-from rc_hpc.ladder.options import ALL, TABLES, LadderOptions
+from rc_hpc.ladder.options import TABLES, LadderOptions
 from rc_hpc.report.plot import tell
-from rc_hpc.report.tables import DIGITS_P, Table, show, write
+from rc_hpc.report.tables import ALL, DIGITS_P, Table, show, tell_others, write
 
 #: What makes each table: its caption, without the digits, and its frame.
 _EVERY = ladder_tables.MAKERS | baseline_tables.MAKERS | paper_tables.MAKERS | summary.MAKERS
@@ -31,10 +31,16 @@ def run(options: LadderOptions, talk: Talk) -> int:
     """
     evidence = Evidence(options)
     tables, missing = make_tables(evidence, options.tables)
-    if missing and options.table != ALL:
+    if options.table is None and not tables:  # nothing of the summary: whatever there is
+        tables, missing = make_tables(evidence, TABLES)
+    if missing and options.table not in (None, ALL):
         raise UsageError(f"--table {options.table} {missing[options.table]}")
     if options.output is None:
-        show(tables, options.format)
+        first = {table.name for table in tables} & set(options.first)
+        shown = [one for one in tables if options.table or not first or one.name in first]
+        show(shown, options.format)
+        if options.table is None and not talk.quiet:
+            tell_others([table.name for table in shown] + list(missing), TABLES)
     else:
         _write(tables, options.output, options, talk)
     if options.figures is not None:

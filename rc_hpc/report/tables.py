@@ -36,8 +36,12 @@ _OF_MARKDOWN, _ENTITIES = re.compile(r"[\\|`<>\[\]]"), {"<": "&lt;", ">": "&gt;"
 #: What a spreadsheet takes for a formula: begins so, and is neither number nor point group.
 _STARTS = ("=", "+", "-", "@", "\t", "\r", "\n", "|", "%", "\uff1d", "\uff0b", "\uff0d", "\uff20")
 _NO_FORMULA = re.compile(r"[+-]?\d+(\.\d*)?([eE][+-]?\d+)?|-[1346](3m|2m|m2|m)?|[+-]?(inf|nan)|-")
+#: Stands for every table where one is named.
+ALL = "all"
 #: Widths at which texts and titles of numbers are wrapped in a terminal, characters.
 _WRAP, _WRAP_TITLE = 60, 14
+#: Rows that a terminal gets of a table that has twice as many, where nobody asked for it.
+_SHOWN_ROWS = 40
 
 
 @dataclass(frozen=True)
@@ -139,6 +143,35 @@ def _widths(
                 break
             taken[max(wide, key=lambda place: taken[place])] -= 1
     return [None if number else taken[place] for place, number in enumerate(numeric)]
+
+
+def names_asked(
+    table: str | None, every: Iterable[str], first: Sequence[str], into_files: bool
+) -> tuple[str, ...]:
+    """Names of the tables to make: the one named, all into files, those to read first otherwise."""
+    if table in (None, ALL):
+        return tuple(every) if table == ALL or into_files else tuple(first)
+    return (str(table),)
+
+
+def tell_others(shown: Iterable[str], every: Iterable[str]) -> None:
+    """One line on stderr on the tables that there are beside those shown."""
+    if others := sorted(set(every) - set(shown)):
+        print(
+            f"rc_hpc: further tables: {', '.join(others)} (--table NAME; --table {ALL}; all into "
+            "files: -o DIR)",
+            file=sys.stderr,
+        )
+
+
+def cut(table: Table) -> Table:
+    """The first rows of a table that is too long beside others, and how to see the rest."""
+    rest = len(table.frame) - _SHOWN_ROWS
+    if rest < _SHOWN_ROWS:
+        return table
+    told = f"{rest} more rows: --table {table.name}, or all into files: -o DIR"
+    note = "\n".join(filter(None, [told, table.note]))
+    return replace(table, frame=table.frame.head(_SHOWN_ROWS), note=note)
 
 
 def show(found: list[Table], style: str) -> None:

@@ -403,8 +403,18 @@ def test_tables_that_cannot_be_made_say_what_they_need(tmp_path, package, made, 
     }
     assert run(options, Talk()) == 0
     told = capsys.readouterr()
-    assert "table ladder left out: it needs --determined FILE" in told.err
+    # what is read first, its sentence, and one line on the rest
+    assert told.out.startswith("Expected score, models side by side")
+    assert "image: m, scores 1.0000 of 32 questions." in told.out
+    assert "Accuracy by stratum" not in told.out and len(told.out.splitlines()) < 12
+    assert "table ceilings left out: it needs --determined FILE" in told.err
+    assert "table ladder" not in told.err
+    assert told.err.count("further tables: accuracy, contrasts, differences, files, ladder") == 1
     assert "400 draws of base structures, seed 20261021" in told.out
+    assert run(dataclasses.replace(options, table="all"), Talk()) == 0
+    told = capsys.readouterr()
+    assert "Accuracy by stratum" in told.out and "further tables" not in told.err
+    assert "table ladder left out: it needs --determined FILE" in told.err
     with pytest.raises(UsageError, match="--table ladder needs --determined FILE"):
         run(dataclasses.replace(options, table="ladder"), Talk())
 
@@ -418,6 +428,29 @@ def test_missing_answers_end_with_recorded_failures(tmp_path, package, made, cap
     assert (tmp_path / "tables" / "accuracy.txt").is_file()
     assert run(dataclasses.replace(options, allow_partial=True), Talk()) == 3
     assert "PARTIAL" in (tmp_path / "tables" / "accuracy.txt").read_text()
+
+
+def test_the_sentence_names_the_best_of_each_arm_and_its_weakest_stratum(tmp_path, package, made):
+    files = (
+        write_answers(tmp_path / "a.json", "better", "image", made, right_in("Q1a", "Q3")),
+        write_answers(tmp_path / "b.json", "worse", "image", made, right_in("Q3")),
+        write_answers(tmp_path / "t.json", "other", "text", made, first),
+    )
+    found = evidence(package, *files)
+    settled = [question.qtype in ("Q1a", "Q3") for question in made]
+    one = Ceiling("points", np.ones(32, bool), np.array(settled), np.where(settled, 1.0, 0.5))
+    found.__dict__["ceilings"] = [one]
+    (table,), _ = make_tables(found, ["models"])
+    assert list(table.frame)[:4] == ["model", "arm", "n", frames.ALL]
+    image, text, ceiling = table.note.splitlines()
+    assert image.startswith(
+        "image: the best of 2, better, scores 0.2500 of 32 questions; weakest: "
+    )
+    assert image.endswith(", 0.0000.") and text.startswith("text: other, scores ")
+    assert ceiling == (
+        "Ceiling (points): the pictures determine 8 of 32 answers; drawing evenly among what is "
+        "left scores 0.6250."
+    )
 
 
 def test_folders_of_answers(tmp_path, package, made):

@@ -104,6 +104,19 @@ def test_the_help_lists_all_tables_and_loads_nothing_heavy():
     assert out.rstrip().endswith("[]") and all(f" {name}" in out for name in TABLES)
 
 
+def test_the_terminal_gets_what_is_read_first(folder, tmp_path, capsys):
+    code, out, err = run(capsys, folder)
+    assert code == Exit.CLEAN and "Every model on pictures" in out and "Over the scored" in out
+    assert "Attribution ladder" not in out
+    (line,) = [line for line in err.splitlines() if "further tables" in line]
+    assert "baselines, cells" in line and "leaderboard" not in line and "--table NAME" in line
+    assert "left out" not in err
+    _, out, err = run(capsys, folder, "--table", "all")
+    assert "Attribution ladder" in out and "further tables" not in err and "left out" in err
+    run(capsys, folder, "-o", tmp_path / "written")
+    assert (tmp_path / "written" / "ladder.txt").is_file()
+
+
 def test_ladder_without_a_census_says_so(folder, capsys):
     row = csv(capsys, folder, table="ladder").iloc[0]
     assert (
@@ -170,6 +183,8 @@ def test_every_table_that_can_be_made_is_printed(folder, tmp_path, capsys):
         folder,
         "--census",
         census(tmp_path / "census.h5"),
+        "--table",
+        "all",
         "--contrast",
         "maker/model",
         "maker/model",

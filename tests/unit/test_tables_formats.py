@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 from rc_hpc.core.errors import RcError
-from rc_hpc.report.tables import DIGITS, Table, csv_of, render, told_once, write
+from rc_hpc.report.tables import DIGITS, Table, csv_of, cut, render, told_once, write
 
 FRAME = pd.DataFrame(
     {
@@ -122,3 +122,13 @@ def test_conditions_of_several_tables_are_told_once():
         Table("b", "b", frame, conditions=("delta 0.01 Å", "counts exact")),
     ]
     assert told_once(tables) == ["delta 0.01 Å", DIGITS]
+
+
+def test_a_long_table_is_cut_where_nobody_asked_for_it():
+    frame = pd.DataFrame({"number": range(1000)})
+    short = cut(Table("long", "All.", frame, "A verdict."))
+    assert list(short.frame["number"]) == list(range(40))
+    assert short.note == "960 more rows: --table long, or all into files: -o DIR\nA verdict."
+    whole = Table("short", "All.", frame.head(79))
+    assert cut(whole) is whole
+    assert len(cut(Table("long", "All.", frame.head(80))).frame) == 40

@@ -160,7 +160,8 @@ def models(evidence: Evidence) -> pd.DataFrame:
     rows = []
     for one in evidence.answers:
         row: dict[str, Any] = {"model": one.model, "arm": one.arm, "n": int(one.known.sum())}
-        for name, within in strata_of(evidence):
+        strata = dict(strata_of(evidence))
+        for name, within in ({ALL: strata[ALL]} | strata).items():  # all first
             _, means, _ = _quick(evidence, name, within & one.known, one.expected)
             row[name] = means[0] if evidence.scored(one) else np.nan
         rows.append(row | {"unscored": evidence.why_unscored(one)})

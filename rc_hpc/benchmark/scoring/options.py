@@ -8,7 +8,7 @@ from pathlib import Path
 from rc_hpc.benchmark.package import SETS
 from rc_hpc.core.errors import UsageError
 from rc_hpc.core.options import Options, at_least, opt
-from rc_hpc.report.tables import ENDINGS
+from rc_hpc.report.tables import ALL, ENDINGS, names_asked
 
 #: Tables in the order in which they are printed, each with a line.
 TABLES = {
@@ -22,7 +22,8 @@ TABLES = {
     "undetermined": "accuracy where the pictures determine the answer, and where they do not",
     "traps": "Q3 by whether the first picture shows the wrong order",
 }
-ALL = "all"
+#: What a person reads first; the others by name, or as files.
+SUMMARY = ("models", "ceilings")
 _LINES = "\n".join(f"  {name:<14}{line}" for name, line in TABLES.items())
 #: For the help.
 EXAMPLES = f"""\
@@ -91,7 +92,12 @@ class ScoreOptions(Options):
         10_000, "draws of the bootstrap over base structures", metavar="N", check=at_least(100)
     )
     seed: int = opt(SEED, "of the draws", metavar="N", check=at_least(0))
-    table: str = opt(ALL, "only this one", choices=(*TABLES, ALL), told="all that can be made")
+    table: str | None = opt(
+        None,
+        "only this one, or all",
+        choices=(*TABLES, ALL),
+        told=f"{' and '.join(SUMMARY)} on the terminal, all that can be made into files",
+    )
     format: str = opt("terminal", "of the tables; parquet needs pyarrow", choices=tuple(ENDINGS))
     output: Path | None = opt(
         None,
@@ -112,5 +118,6 @@ class ScoreOptions(Options):
 
     @property
     def tables(self) -> tuple[str, ...]:
-        """Names of the tables that are asked for."""
-        return tuple(TABLES) if self.table == ALL else (self.table,)
+        """Names of the tables that are made; figures need them all."""
+        into_files = self.output is not None or self.figures is not None
+        return names_asked(self.table, TABLES, SUMMARY, into_files)

@@ -6,12 +6,12 @@ import sys
 
 from rc_hpc.benchmark.scoring.evidence import Evidence
 from rc_hpc.benchmark.scoring.figures import draw_scores
-from rc_hpc.benchmark.scoring.options import ALL, ScoreOptions
+from rc_hpc.benchmark.scoring.options import SUMMARY, TABLES, ScoreOptions
 from rc_hpc.benchmark.scoring.tables import make_tables
 from rc_hpc.core.door import Talk, setup_logging
 from rc_hpc.core.errors import Exit, UsageError
 from rc_hpc.report.plot import tell
-from rc_hpc.report.tables import show, write
+from rc_hpc.report.tables import ALL, show, tell_others, write
 
 
 def run(options: ScoreOptions, talk: Talk) -> int:
@@ -30,10 +30,13 @@ def run(options: ScoreOptions, talk: Talk) -> int:
     setup_logging(talk)
     evidence = Evidence(options)
     tables, missing = make_tables(evidence, options.tables)
-    if missing and options.table != ALL:
+    if missing and options.table not in (None, ALL):
         raise UsageError(f"--table {options.table} {missing[options.table]}")
     if options.output is None:
-        show(tables, options.format)
+        shown = [table for table in tables if options.table or table.name in SUMMARY]
+        show(shown, options.format)
+        if options.table is None and not talk.quiet:
+            tell_others([table.name for table in shown] + list(missing), TABLES)
     else:
         source = {"answers": list(map(str, options.answers)), "package": evidence.package.sha256}
         for table in tables:

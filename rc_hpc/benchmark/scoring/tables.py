@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING
 
+from rc_hpc.benchmark.records import STRATA
 from rc_hpc.benchmark.scoring import frames
 from rc_hpc.benchmark.scoring.evidence import Evidence
 from rc_hpc.report.tables import DIGITS, Table
@@ -63,8 +64,45 @@ def make_tables(evidence: Evidence, names: Iterable[str]) -> tuple[list[Table], 
         except frames.Missing as reason:
             missing[name] = str(reason)
         else:
-            tables.append(Table(name, f"{caption}. {_conditions(evidence)}.", frame))
+            note = _in_a_sentence(evidence, frame) if name == "models" else ""
+            tables.append(
+                Table(
+                    name,
+                    f"{caption}. {_conditions(evidence)}.",
+                    frame,
+                    note,
+                    brief=f"{caption}.",
+                    conditions=(_conditions(evidence),),
+                )
+            )
     return tables, missing
+
+
+def _in_a_sentence(evidence: Evidence, models: pd.DataFrame) -> str:
+    """The best of each arm and its weakest stratum, and what the pictures determine."""
+    lines = []
+    for arm, frame in models[models["unscored"] == ""].groupby("arm", sort=False):
+        best = frame.loc[frame[frames.ALL].idxmax()]
+        strata = best[[name for name in STRATA if name in best]].dropna().astype(float)
+        among = f"the best of {len(frame)}, " if len(frame) > 1 else ""
+        weakest = (
+            f"; weakest: {strata.idxmin()}, {strata.min():.4f}"
+            if strata.max() > strata.min()
+            else ""
+        )
+        lines.append(
+            f"{arm}: {among}{best['model']}, scores {best[frames.ALL]:.4f} of {best['n']} "
+            f"questions{weakest}."
+        )
+    for ceiling in evidence.ceilings:
+        if n := int(ceiling.known.sum()):
+            settled = int(ceiling.determined[ceiling.known].sum())
+            lines.append(
+                f"Ceiling ({ceiling.name}): the pictures determine {settled} of {n} answers; "
+                f"drawing evenly among what is left scores "
+                f"{ceiling.expected[ceiling.known].mean():.4f}."
+            )
+    return "\n".join(lines)
 
 
 def _conditions(evidence: Evidence) -> str:
