@@ -1,7 +1,8 @@
 """Whether pictures were compressed, resampled or made noisy after they were drawn.
 
-A drawn picture has areas of one colour, exactly. Compression and noise leave areas that are nearly
-of one colour instead.
+A drawn picture has areas of one colour, exactly. Compression, noise and resampling leave areas that
+are nearly of one colour instead. A line or a rim fades within a pixel or two, so that where it is
+faint it is strong next to that: such places are no areas.
 """
 
 from __future__ import annotations
@@ -10,18 +11,18 @@ from collections.abc import Sequence
 
 import numpy as np
 
-#: Largest difference within 3 x 3 pixels that are nearly of one colour, of 255.
-NEARLY = 6
-#: Share of such patches that are not exactly of one colour, from which on pictures are spoilt: of
-#: large pictures, and more where the rims of discs are much of them, px. White proves neither.
-SPOILT, RIMS = 0.1, 115.0
+#: Largest difference within 5 x 5 pixels that are nearly of one colour, of 255.
+NEARLY = 12
+#: Share of such areas whose middle 3 x 3 pixels are not exactly of one colour, from which on a
+#: picture is spoilt. Drawn ones have none; white proves neither.
+SPOILT = 0.05
 
 
 def spoilt(pictures: Sequence[np.ndarray]) -> str:
     """What is wrong with the colours of pictures; empty where they are as a renderer makes them."""
     shares = [inexact(pixels) for pixels in pictures]
     worst = int(np.argmax(shares))
-    if shares[worst] < least_share(len(pictures[worst])):
+    if shares[worst] < SPOILT:
         return ""
     return (
         f"picture {worst + 1} was changed after it was drawn ({100 * shares[worst]:.0f} % of its "
@@ -30,28 +31,28 @@ def spoilt(pictures: Sequence[np.ndarray]) -> str:
     )
 
 
-def least_share(size_px: int) -> float:
-    """Share of inexact patches from which on a picture of this size is spoilt."""
-    return SPOILT + RIMS / size_px
-
-
 def inexact(pixels: np.ndarray) -> float:
-    """Share of the patches nearly of one colour that are not of exactly one; 0 without any.
+    """Share of the areas nearly of one colour that are not of exactly one; 0 without any.
 
     Parameters
     ----------
     pixels : (h, w, 3) uint8
     """
-    low, high = pixels, pixels
+    low, high = _extremes(pixels, pixels)
+    exact = (low == high).all(axis=2)[1:-1, 1:-1]
+    coloured = (low < 255).any(axis=2)[1:-1, 1:-1]
+    low, high = _extremes(low, high)
+    area = (high - low).max(axis=2) <= NEARLY
+    strange = int((area & ~exact).sum())
+    flat = int((area & exact & coloured).sum())
+    return strange / (strange + flat) if strange + flat else 0.0
+
+
+def _extremes(low: np.ndarray, high: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Least and largest values around each pixel that has 3 x 3 of them."""
     for axis in (0, 1):
-        low = _of_three(np.minimum, low, axis)
-        high = _of_three(np.maximum, high, axis)
-    spread = (high - low).max(axis=2)
-    near = spread <= NEARLY
-    flat = (spread == 0) & (low < 255).any(axis=2)
-    strange = near & (spread > 0)
-    count = int(strange.sum() + flat.sum())
-    return float(strange.sum() / count) if count else 0.0
+        low, high = _of_three(np.minimum, low, axis), _of_three(np.maximum, high, axis)
+    return low, high
 
 
 def _of_three(function: np.ufunc, values: np.ndarray, axis: int) -> np.ndarray:
