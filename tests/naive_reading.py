@@ -72,9 +72,10 @@ def painted(places, reach, spots, screen, radii, ends, half_widths, rotations):
 
 
 def reconstructed(points, numbers, rotations, delta):
-    """Points by another rule than ours: rays and images within delta, merged below 2 delta.
+    """Points by another rule than ours: images within delta in all views, merged below 2 delta.
 
-    Nothing is explained away. Returns the places of each species.
+    Rays that are less than 2 delta apart have a middle like that. Nothing is explained away.
+    Returns the places of each species.
     """
     found = {}
     for number in np.unique(numbers):
@@ -89,7 +90,7 @@ def reconstructed(points, numbers, rotations, delta):
             a = views[v] @ rotations[v][:, :2].T
             b = views[w] @ rotations[w][:, :2].T
             gap = (a @ normal)[:, None] - (b @ normal)[None, :]
-            for i, j in np.argwhere(np.abs(gap) < delta):
+            for i, j in np.argwhere(np.abs(gap) < 2 * delta):
                 # closest points of the lines a_i + s dv and b_j + t dw
                 system = np.column_stack([dv, -dw, normal])
                 s, t, _ = np.linalg.solve(system, b[j] - a[i])
@@ -105,15 +106,18 @@ def reconstructed(points, numbers, rotations, delta):
 
 
 def exact(points, numbers, rotations, delta):
-    """Whether that reconstruction is the points: no phantom, none missing, none twice."""
+    """Whether that reconstruction is the points: no phantom, none missing, none twice.
+
+    A place below 2 delta from a point is that point.
+    """
     found = reconstructed(points, numbers, rotations, delta)
     for number, places in found.items():
         own = points[numbers == number]
         apart = np.linalg.norm(places[:, None] - own[None], axis=-1)
         if (
             len(places) != len(own)
-            or apart.min(axis=0).max() > delta
-            or apart.min(axis=1).max() > delta
+            or apart.min(axis=0).max() >= 2 * delta
+            or apart.min(axis=1).max() >= 2 * delta
         ):
             return False
     return True

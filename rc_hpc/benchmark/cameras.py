@@ -20,8 +20,8 @@ STRICT = (
 _TRIES = 1000
 
 
-def camera(id_: str, coefficients, lattice, tilt_degrees: float = 0.0) -> Camera:
-    """The camera that looks against a lattice direction, c upwards.
+def camera(id_: str, coefficients, lattice, tilt_degrees: float = 0.0, up=None) -> Camera:
+    """The camera that looks against a lattice direction.
 
     Parameters
     ----------
@@ -31,9 +31,11 @@ def camera(id_: str, coefficients, lattice, tilt_degrees: float = 0.0) -> Camera
         Rows, Å.
     tilt_degrees
         Turn about the screen's x axis after that.
+    up : (3,), optional
+        What is upwards on the screen; by default c.
     """
     direction = np.asarray(coefficients, float)
-    rows = rotation_from_direction(direction @ lattice, lattice[2]).T
+    rows = rotation_from_direction(direction @ lattice, lattice[2] if up is None else up).T
     angle = np.radians(tilt_degrees)
     c, s = np.cos(angle), np.sin(angle)
     turn = np.array(((1.0, 0.0, 0.0), (0.0, c, -s), (0.0, s, c)))
