@@ -39,8 +39,8 @@ def inexact(pixels: np.ndarray) -> float:
     pixels : (h, w, 3) uint8
     """
     low, high = _extremes(pixels, pixels)
-    exact = (low == high).all(axis=2)[1:-1, 1:-1]
-    coloured = (low < 255).any(axis=2)[1:-1, 1:-1]
+    exact = np.all(low == high, axis=2)[1:-1, 1:-1]
+    coloured = np.any(low < 255, axis=2)[1:-1, 1:-1]
     low, high = _extremes(low, high)
     area = (high - low).max(axis=2) <= NEARLY
     strange = int((area & ~exact).sum())
