@@ -39,7 +39,7 @@ def main(argv=None) -> int:
 
 def _run(argv) -> int:
     asked = parser().read(argv)
-    resolve("rc_hpc.parallel.cache:prepare_numba_cache")()  # before a kernel looks for its cache
+    resolve("rc_hpc.parallel.compiling:tell_when_compiling")()  # before kernels are loaded
     judge = resolve("rc_hpc.engine.judging:judge")
     return judge(asked.make(CameraOptions), asked.make(OnOptions), asked.make(Talk))
 

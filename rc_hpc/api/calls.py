@@ -19,7 +19,7 @@ from rc_hpc.geometry.protocol import Protocol
 from rc_hpc.kinds.census.computed import Computed
 from rc_hpc.kinds.census.options import CensusOptions
 from rc_hpc.kinds.renders.options import RenderOptions
-from rc_hpc.parallel.cache import prepare_numba_cache, tell_of_compiling
+from rc_hpc.parallel.compiling import tell_when_compiling
 
 if TYPE_CHECKING:
     from PIL.Image import Image
@@ -187,7 +187,7 @@ def _census(packed: Rows, options: CensusOptions) -> Computed:
 def _kernels() -> Iterator[None]:
     """Kernels imported within come from the cache of the runs; numba's own setting stays."""
     before = os.environ.get("NUMBA_CACHE_DIR")
-    tell_of_compiling(prepare_numba_cache())
+    tell_when_compiling()
     try:
         yield
     finally:

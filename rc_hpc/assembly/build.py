@@ -32,7 +32,8 @@ from rc_hpc.kinds.pictures.options import BuildOptions
 from rc_hpc.kinds.pictures.oracle import Shown
 from rc_hpc.kinds.registry import KINDS, PACKED
 from rc_hpc.kinds.scenes.options import ScenesOptions
-from rc_hpc.parallel.cache import prepare_numba_cache, warm_once_per_node
+from rc_hpc.parallel.cache import prepare_numba_cache
+from rc_hpc.parallel.compiling import warm_once_per_node
 from rc_hpc.parallel.launch import communicator, launcher_rank, on_root
 from rc_hpc.parallel.run import Totals
 from rc_hpc.parallel.signals import StopSignal

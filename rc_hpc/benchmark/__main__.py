@@ -75,8 +75,7 @@ def parser() -> Parser:
     """Argument parser that tells of all actions."""
     told = {kind.command.split()[1]: kind.line for kind in of_command("benchmark")}
     told |= {name: action.line for name, action in ACTIONS.items()}
-    lines = [f"  {name:<11}{line}" for name, line in told.items()]
-    about = f"{__doc__}\n\nactions:\n" + "\n".join(lines)
+    about = "\n".join([f"{__doc__}\n\nactions:", *(f"  {k:<11}{line}" for k, line in told.items())])
     return Parser("python -m rc_hpc.benchmark", about, EXAMPLES, usage="%(prog)s [-h] ACTION ...")
 
 
@@ -123,7 +122,8 @@ def _build(argv) -> int:
 
 def _act(argv) -> int:
     asked = action_parser(argv[0]).read(argv[1:])
-    return resolve(ACTIONS[argv[0]].does)(asked.make(ACTIONS[argv[0]].options), asked.make(Talk))
+    does = resolve("rc_hpc.parallel.compiling:load")(ACTIONS[argv[0]].does)
+    return does(asked.make(ACTIONS[argv[0]].options), asked.make(Talk))
 
 
 if __name__ == "__main__":

@@ -31,8 +31,9 @@ from rc_hpc.kinds.common.source import Source
 from rc_hpc.kinds.packed.options import PackOptions
 from rc_hpc.kinds.packed.reader import PackedReader
 from rc_hpc.kinds.registry import PACKED
-from rc_hpc.parallel.cache import prepare_numba_cache, warm_once_per_node
+from rc_hpc.parallel.cache import prepare_numba_cache
 from rc_hpc.parallel.check_folder import size
+from rc_hpc.parallel.compiling import warm_once_per_node
 from rc_hpc.parallel.launch import Comm, communicator, launcher_rank, on_root
 from rc_hpc.parallel.run import Totals
 from rc_hpc.parallel.signals import StopSignal

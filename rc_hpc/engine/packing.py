@@ -26,7 +26,7 @@ from rc_hpc.kinds.packed.options import PackOptions
 from rc_hpc.kinds.packed.oracle import pack_structure
 from rc_hpc.kinds.packed.schema import PACKED
 from rc_hpc.kinds.packed.work import PACKING_S, dims
-from rc_hpc.parallel.cache import warm_once_per_node
+from rc_hpc.parallel.compiling import warm_once_per_node
 from rc_hpc.parallel.launch import Comm, each, on_root
 from rc_hpc.parallel.progress import Progress
 from rc_hpc.parallel.queue import WorkQueue
@@ -68,7 +68,7 @@ def run_packing(
     if strays and comm.rank == 0:
         log.warning("passed over: %s", strays)
     identity = on_root(comm, lambda: work.identity(listing_hash=digest, total=count))
-    warm_once_per_node(comm, functools.partial(work.kind.load("warm"), work.options), tell=False)
+    warm_once_per_node(comm, functools.partial(work.kind.load("warm"), work.options))
     with open_run(comm, work, identity) as opened:
         if opened.finished:
             _check_finished(comm, listing, run.output)

@@ -18,21 +18,20 @@ import stat
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from importlib import metadata
 from pathlib import Path
 
 from rc_hpc.core.fingerprint import tree_digest
-from rc_hpc.parallel.launch import Comm, launched_tasks, launcher_rank
+from rc_hpc.parallel.launch import launched_tasks, launcher_rank
 
 log = logging.getLogger(__name__)
 
-#: CPU time in which the kernels of a census are compiled, s, on the machine of the bench records.
-COMPILE_CPU_S = 35.0
 #: Days after which a cache that was not used is removed.
 UNUSED_DAYS = 30
 _CACHE_NAME = re.compile(r"numba-[0-9a-f]{16}")
-_KERNELS = Path(__file__).absolute().parents[1] / "kernels"
+#: Sources of the kernels.
+KERNELS = Path(__file__).absolute().parents[1] / "kernels"
 
 
 def cache_key(package: Path | None = None) -> str:
@@ -40,7 +39,7 @@ def cache_key(package: Path | None = None) -> str:
 
     Kernels import nothing of the package but each other, so their folder is all that counts.
     """
-    package = package or _KERNELS
+    package = package or KERNELS
     digest = hashlib.sha256()
     for library in ("numba", "llvmlite", "numpy"):
         digest.update(f"{library} {metadata.version(library)}\n".encode())
@@ -157,65 +156,3 @@ def clean_old(folder: Path) -> int:
                 shutil.rmtree(other)
                 removed += 1
     return removed
-
-
-def compile_seconds() -> float:
-    """About how long compiling will take on this machine, as busy as it is, s."""
-    cores = os.cpu_count() or 1
-    busy = os.getloadavg()[0] + 1
-    return COMPILE_CPU_S * max(1.0, busy / cores)
-
-
-#: Files of kernels that packing calls, which are compiled in seconds.
-_LIGHT = "near."
-
-
-def tell_of_compiling(folder: Path) -> None:
-    """Warn where no kernel of this copy of the program is compiled yet, and for how long it will.
-
-    Caches of other versions that nobody uses any more are removed then.
-    """
-    # numba files what it compiles under the folder of its source, named by a hash of its path.
-    mine = hashlib.sha1(str(_KERNELS).encode(), usedforsecurity=False).hexdigest()
-    made = (path.name for path in folder.glob(f"*{mine}*/*.nbi"))
-    if all(name.startswith(_LIGHT) for name in made):
-        clean_old(folder)
-        log.warning(
-            "compiling the kernels, once for this copy of the program and this machine: "
-            "about %.0f s, as busy as it is (python -m rc_hpc.warm does so ahead of a run)",
-            compile_seconds(),
-        )
-
-
-def warm_once_per_node(comm: Comm, warm: Callable[[], object], tell: bool = True) -> None:
-    """Call `warm` on all ranks, first on one of each node: it compiles, the others load.
-
-    Where rank 0's cache folder is seen from another node, rank 0 compiles for that node too.
-
-    Parameters
-    ----------
-    warm
-        Runs every kernel once on small input.
-    tell
-        Say so where it takes long.
-    """
-    folder = prepare_numba_cache()
-    if comm.rank == 0 and tell:
-        tell_of_compiling(folder)
-    if comm.size == 1:
-        warm()
-        return
-    first = comm.node_rank() == 0
-    token = None
-    if comm.rank == 0:
-        handle, token = tempfile.mkstemp(prefix="compiling-", dir=folder)
-        os.close(handle)
-    shared = Path(comm.bcast(token)).exists()
-    alone = first and (comm.rank == 0 or not shared)
-    if alone:
-        warm()
-    comm.barrier()
-    if token:
-        os.unlink(token)
-    if not alone:
-        warm()

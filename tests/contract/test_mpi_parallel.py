@@ -417,7 +417,8 @@ def test_one_rank_compiles_for_all_who_see_the_folder(tmp_path, environ):
         tmp_path,
         3,
         """
-from rc_hpc.parallel.cache import prepare_numba_cache, warm_once_per_node
+from rc_hpc.parallel.cache import prepare_numba_cache
+from rc_hpc.parallel.compiling import warm_once_per_node
 def main():
     os.environ['NUMBA_CACHE_DIR'] = str(Path('cache').absolute())
     folder = prepare_numba_cache()

@@ -3,14 +3,17 @@
 import hashlib
 import logging
 import os
+import re
 import subprocess
 import sys
 import time
+import types
 from pathlib import Path
 
 import pytest
+from numba.core import event
 
-from rc_hpc.parallel import cache
+from rc_hpc.parallel import cache, compiling
 from rc_hpc.parallel.launch import SerialComm, child_environment
 
 
@@ -143,7 +146,7 @@ import sys
 import time
 sys.path.insert(0, {folder!r})
 from pathlib import Path
-from rc_hpc.parallel import cache
+from rc_hpc.parallel import cache, compiling
 key = cache.cache_key(Path({folder!r}))
 cache.cache_key = lambda: key
 cache.prepare_numba_cache()
@@ -186,20 +189,82 @@ def test_a_comment_in_one_file_leaves_the_kernels_of_others_compiled(tmp_path):
 
 def test_serial_warm_up_is_one_call():
     calls = []
-    cache.warm_once_per_node(SerialComm(), lambda: calls.append(1))
+    compiling.warm_once_per_node(SerialComm(), lambda: calls.append(1))
     assert calls == [1]
 
 
-def test_compiling_is_told_until_kernels_of_this_copy_are_there(tmp_path, caplog):
-    mine = hashlib.sha1(str(Path(cache.__file__).parents[1] / "kernels").encode()).hexdigest()
-    for name in (f"kernels_{'0' * 40}", f"kernels_{mine}"):
-        (tmp_path / name).mkdir()
-        cache.tell_of_compiling(tmp_path)
-        assert len(caplog.records) == 1 and "compiling the kernels" in caplog.text
-        caplog.clear()
-        (tmp_path / name / "merge.nbi").write_bytes(b"")
-    cache.tell_of_compiling(tmp_path)
+def test_what_is_missing_is_what_was_loaded_and_not_compiled_by_this_copy(monkeypatch, tmp_path):
+    for name in [name for name in sys.modules if name.startswith("rc_hpc.kernels.")]:
+        monkeypatch.delitem(sys.modules, name)
+    for name in ("merge", "grid", "near"):
+        monkeypatch.setitem(sys.modules, f"rc_hpc.kernels.{name}", None)
+    mine = hashlib.sha1(str(cache.KERNELS).encode()).hexdigest()
+    for folder, file in ((f"kernels_{'0' * 40}", "grid.a-1.py311.nbi"), (f"kernels_{mine}", "")):
+        (tmp_path / folder).mkdir()
+        (tmp_path / folder / (file or "merge.b-1.py311.nbi")).write_bytes(b"")
+    assert [path.name for path in compiling.missing(tmp_path)] == ["grid.py", "near.py"]
+
+
+def begin(kernel):
+    """What numba tells when it begins to compile a function."""
+    function = types.SimpleNamespace(py_func=types.SimpleNamespace(__module__=kernel))
+    event.broadcast(event.Event("numba:compile", event.EventStatus.START, {"dispatcher": function}))
+
+
+def test_compiling_is_told_when_the_first_kernel_begins(caplog):
+    compiling.tell_when_compiling()
+    compiling.tell_when_compiling()
+    begin("somebody.elses.code")
+    begin("rc_hpc.kernels.near")
     assert not caplog.records
+    begin("rc_hpc.kernels.merge")
+    begin("rc_hpc.kernels.grid")
+    (record,) = caplog.records
+    assert "compiling the kernels that this needs" in record.message
+    assert re.search(r"about \d+ s, as busy as it is", record.message)
+    compiling.tell_when_compiling()  # the next command of this process
+    begin("rc_hpc.kernels.discs")
+    assert len(caplog.records) == 2
+
+
+@pytest.mark.parametrize(
+    ("name", "kernels"),
+    [("rc_hpc.benchmark.checks.run:run", True), ("rc_hpc.benchmark.scoring.run:run", False)],
+)
+def test_what_is_loaded_for_a_command_tells_where_kernels_come_with_it(tmp_path, name, kernels):
+    code = (
+        "import os, sys\nfrom rc_hpc.parallel import compiling\n"
+        f"assert compiling.load({name!r}).__name__ == 'run'\n"
+        "print(len(compiling._TELLERS), 'numba' in sys.modules, os.environ['NUMBA_CACHE_DIR'])"
+    )
+    environ = os.environ | {"NUMBA_CACHE_DIR": str(tmp_path)}
+    told = subprocess.run(
+        [sys.executable, "-c", code], env=environ, text=True, capture_output=True, check=True
+    )
+    armed, numba, folder = told.stdout.split()
+    assert (armed, numba) == (str(int(kernels)), str(kernels)) and folder.startswith(str(tmp_path))
+
+
+CALLED_TWICE = """
+import logging
+logging.basicConfig(format="%(message)s")
+from rc_hpc.parallel.compiling import tell_when_compiling
+tell_when_compiling()
+from rc_hpc.kernels import search
+import numpy as np
+search.lower_bound(np.zeros(1), 0, 1, 0.5)
+"""
+
+
+def test_what_comes_from_the_cache_is_not_told(tmp_path):
+    environ = os.environ | {"NUMBA_CACHE_DIR": str(tmp_path)}
+    told = [
+        subprocess.run(
+            [sys.executable, "-c", CALLED_TWICE], env=environ, text=True, capture_output=True
+        ).stderr.count("compiling the kernels")
+        for _ in range(2)
+    ]
+    assert told == [1, 0]
 
 
 def test_caches_that_nobody_uses_any_more_are_removed(tmp_path):
