@@ -30,6 +30,8 @@ from bench.pieces import Pieces
 from bench.queueing import SIMULATED, check, idle_shares
 from bench.ranks import mpiexec
 
+#: Rows of a batch in packing.
+PACKED_TOGETHER = 128
 #: What the prediction knows nothing of.
 LEFT_OUT = (
     "several nodes and their network, but for the bandwidth given",
@@ -104,7 +106,8 @@ def measure(
         "bandwidth": bandwidth,
         "disk": disk,
     }
-    idle = {row["ranks"]: row for row in queue}
+    costs = np.resize(1e3 * np.array(of_rows["believed_row_s"]), n)
+    idle = {row["ranks"]: row | {"batches": _cut(costs, row["ranks"])} for row in queue}
     predicted = [
         predict(constants, machine, n, count, idle[count])
         for count in dict.fromkeys((16, 128, *ranks))
@@ -160,6 +163,8 @@ def _constants(
         ]
         if len({one["content_hash"] for one in found[kind]["by_ranks"]}) > 1:
             raise SystemExit(f"{kind}: the merge depends on the number of ranks")
+    merged = folder / "packed-merged.h5"
+    found["reading"] = pieces.get("reading", partial(_reading, merged, rounds), rows=rows)
     return found
 
 
@@ -248,6 +253,46 @@ def _listing(folder: Path, rows: int) -> dict[str, float]:
     return {"find_s": found / rows, "join_s": (time.process_time() - began) / rows}
 
 
+def _reading(packed: Path, rounds: int) -> dict[str, float]:
+    """CPU seconds of a rank of a census to begin, a row, and to read rows of chunks unread."""
+    from rc_hpc.engine.rows import PackedRows
+    from rc_hpc.kinds.census.options import CensusOptions
+    from rc_hpc.store import layout
+    from rc_hpc.store.files import state_of, trust
+
+    options = CensusOptions.of()
+    trust(state_of(packed))
+    begun, batches = [], []
+    for _ in range(rounds):
+        began = time.process_time()
+        with PackedRows(packed, options.pack) as source:
+            _cut(_believed(source), 1024)
+            begun.append((time.process_time() - began) / len(source))
+            for start in range(0, len(source) - 64, layout.CHUNK_ROWS):
+                began = time.process_time()
+                source.block(start, start + 64)
+                batches.append(time.process_time() - began)
+    return {"begin_s": float(np.median(begun)), "batch_s": float(np.median(batches))}
+
+
+def _believed(source: Any) -> np.ndarray:
+    """Milliseconds that a census is believed to take for each row."""
+    from rc_hpc.kinds.census.options import CensusOptions
+    from rc_hpc.kinds.registry import KINDS
+
+    costs: np.ndarray = KINDS["census"].load("costs")(CensusOptions.of(), None, source.read)
+    return costs
+
+
+def _cut(costs: np.ndarray, ranks: int) -> int:
+    """Batches of a census of rows of these predicted times, ms."""
+    from rc_hpc.engine.rows import BATCH_MS, BATCH_ROWS, DRAW_MS, DRAWS, WRITE_MS
+    from rc_hpc.parallel.shard import guided
+
+    floor = max(WRITE_MS, DRAWS * ranks * DRAW_MS)
+    return len(guided(costs, ranks, BATCH_ROWS, BATCH_MS, floor)[1]) - 1
+
+
 def _merge(folder: Path, kind: str, file: Path, rows: int, rounds: int) -> dict[str, Any]:
     """CPU seconds of writing parts and of each step of their merge, in one process."""
     shutil.rmtree(folder / kind, ignore_errors=True)  # of a run that was stopped here
@@ -261,11 +306,9 @@ def _merge(folder: Path, kind: str, file: Path, rows: int, rounds: int) -> dict[
         {name: float(np.median([one[name] for one in rows])) for name in rows[0]}
         for rows in (steps, quarter)
     )
+    fewer = sum(len(part.rows) for part in written["parts"][:few])
     found["assemble_s"], found["fixed_assemble_s"] = _line(
-        rows,
-        found["assemble_s"],
-        sum(len(part.rows) for part in written["parts"][:few]),
-        less["assemble_s"],
+        rows, found["assemble_s"], fewer, less["assemble_s"]
     )
     size = output.stat().st_size
     return {
@@ -275,7 +318,7 @@ def _merge(folder: Path, kind: str, file: Path, rows: int, rounds: int) -> dict[
         "file_bytes": size / rows,
         "write_s": written["cpu_s"] / rows,
         **{
-            name: value if name.startswith(("n_", "fixed_")) else value / rows
+            name: value if name.startswith(("n_", "fixed_", "largest_")) else value / rows
             for name, value in found.items()
         },
     }
@@ -333,11 +376,15 @@ def _within(sizes: np.ndarray) -> np.ndarray:
 
 
 def _steps(store: Any, parts: list[Any], output: Path) -> dict[str, float]:
+    """CPU seconds of each step of a merge by many ranks, all done here."""
+    import pickle
+
     from rc_hpc.store.duplicates import resolve_duplicates
-    from rc_hpc.store.files import new_h5
-    from rc_hpc.store.fold import Folder, Spill, blocks_of
+    from rc_hpc.store.files import hashes_of, unsealed_h5
+    from rc_hpc.store.fold import Folder, Spill, block_bytes, blocks_of
     from rc_hpc.store.merge import MEMORY, _Assembly
     from rc_hpc.store.rows import map_rows
+    from rc_hpc.store.shared import placeholders, sizes_of
 
     found: dict[str, float] = {}
 
@@ -353,30 +400,27 @@ def _steps(store: Any, parts: list[Any], output: Path) -> dict[str, float]:
     blocks = blocks_of(store, rows)
     spill = Spill(output.with_suffix(".spill"))
     spill.path.unlink(missing_ok=True)
-    numbered = list(enumerate(blocks))
-    begins = timed("fold_s", lambda: spill.write(Folder(store, rows, MEMORY), numbered))
+    output.unlink(missing_ok=True)
+    told = timed("fold_s", lambda: spill.write(Folder(store, rows, MEMORY), blocks))
+    weights = [block_bytes(store, rows, block) for block in blocks]
+    # No rank makes less than a block.
+    found["largest_block_s"] = found["fold_s"] * max(weights) / sum(weights)
+    message = pickle.dumps(told)
 
-    def assemble() -> None:
-        with open(spill.path, "rb") as file, new_h5(output) as h5:
-            made = ((block, Spill.read(file, begins[k])) for k, block in enumerate(blocks))
-            _Assembly(h5, store, rows, {}, {}).fill(made)
-            chunks[0] = sum(
-                h5[path].id.get_num_chunks() for path in _paths(store) if h5[path].chunks
-            )
+    def assemble() -> np.ndarray:
+        with unsealed_h5(output) as h5:
+            _Assembly(h5, store, rows, {}, {}).fill(placeholders(h5, pickle.loads(message)))
+            return np.array(h5.sink.absent, np.int64)
 
-    chunks = [0]
-    timed("assemble_s", assemble)
+    places = timed("assemble_s", assemble)
+    sizes = np.array(sizes_of(told), np.int64)
+    timed("place_s", lambda: spill.place(output, sizes, places))
+    with output.open("rb") as file:
+        timed("hash_s", lambda: hashes_of(file, output.stat().st_size))
     spill.path.unlink()
-    found["n_chunks"] = chunks[0]
+    found["n_chunks"] = len(sizes)
+    found["told_bytes"] = float(len(message))
     return found
-
-
-def _paths(store: Any) -> list[str]:
-    return [
-        prefix + column.path
-        for prefix, columns in store.form.tables().items()
-        for column in columns
-    ]
 
 
 def _by_ranks(folder: Path, kind: str, count: int) -> dict[str, Any]:
@@ -428,14 +472,21 @@ def predict(
     ranks: int,
     idle: dict[str, float],
 ) -> dict[str, Any]:
-    """Seconds by term of packing and census of `n` structures; `idle` is of `idle_shares`."""
-    pack = _stage(constants, "pack", machine, n, ranks, idle["pack"])
+    """Seconds by term of packing and census of `n` structures.
+
+    `idle` is of `idle_shares`, with the number of batches of the census.
+    """
+    pack = _stage(constants, "pack", machine, n, ranks, idle["pack"], n / PACKED_TOGETHER)
     listing = constants["listing"]
     pack["list the source"] = n * (listing["find_s"] / ranks + listing["join_s"])
     pack["list the source"] += n * 16 / machine["bandwidth"]
-    census = _stage(constants, "census", machine, n, ranks, idle["census"])
-    size = constants["packed"]["file_bytes"] * n
+    batches = idle["batches"]
+    census = _stage(constants, "census", machine, n, ranks, idle["census"], batches)
+    size, reading = constants["packed"]["file_bytes"] * n, constants["reading"]
     census["check the packed file"] = size / machine["disk"]
+    census["check the packed file"] += n * constants["packed"]["hash_s"] / ranks
+    census["begin to read"] = n * reading["begin_s"]
+    census["read batches"] = max(1.0, batches / ranks) * reading["batch_s"]
     work = {"pack": pack["work"], "census": census["work"]}
     whole = {"pack": sum(pack.values()), "census": sum(census.values())}
     together = sum(whole.values()) - constants["start_s"]
@@ -465,10 +516,11 @@ def _stage(
     n: int,
     ranks: int,
     idle: float,
+    batches: float,
 ) -> dict[str, float]:
     merge = constants["packed" if stage == "pack" else "census"]
     work = n * constants[f"{stage}_s"] / ranks
-    parts = max(1.0, n / 128 / ranks)
+    parts = max(1.0, batches / ranks)
     index = n * 40.0 / machine["bandwidth"]
     size = n * merge["file_bytes"]
     return {
@@ -479,9 +531,13 @@ def _stage(
         "write parts": n * merge["write_s"] / ranks + parts * machine["sync_s"],
         "send what parts hold": 2 * index,
         "order the rows": n * merge["map_s"],
-        "make chunks": n * merge["fold_s"] / ranks + size / ranks / machine["disk"],
-        "open spills": ranks * machine["open_s"],
-        "assemble": merge["fixed_assemble_s"] + n * merge["assemble_s"] + size / machine["disk"],
+        "make chunks": max(n * merge["fold_s"] / ranks, merge["largest_block_s"])
+        + size / ranks / machine["disk"],
+        "tell of chunks": n * merge["told_bytes"] / machine["bandwidth"],
+        "assemble": merge["fixed_assemble_s"] + n * merge["assemble_s"],
+        "write chunks": machine["open_s"]
+        + n * (merge["place_s"] + merge["hash_s"]) / ranks
+        + size / machine["disk"],
     }
 
 

@@ -40,6 +40,7 @@ from rc_hpc.parallel.signals import StopSignal
 from rc_hpc.parallel.state import RunState
 from rc_hpc.store.batch import row_bytes
 from rc_hpc.store.files import state_of, trust
+from rc_hpc.store.shared import check_together
 
 #: Rows of a child table that a typical structure has.
 _CHILD_ROWS = 40
@@ -202,6 +203,7 @@ class _Command:
         options, shared = self.options, None
         warm_once_per_node(self.comm, functools.partial(self.kind.load("warm"), options))
         if packed is not None:
+            check_together(packed, self.comm)
             trust(on_root(self.comm, lambda: _checked(packed)))
         with opener() as source:
             if plan := self.kind.load("plan"):

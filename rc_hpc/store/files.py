@@ -16,8 +16,12 @@ import h5py
 from rc_hpc.core.files import appear
 
 #: Stands behind the HDF5, which ends where it says itself; a program that changes a file drops it.
-_MARK = b"\nrc_hpc seal: sha256 of all bytes before this line "
+_MARK = b"\nrc_hpc seal: sha256 of the sha256 of each 64 KiB before this line "
 _SEAL_BYTES = len(_MARK) + 64 + 1
+#: Bytes of a file that are hashed by themselves, so that many can do it together.
+SEALED = 1 << 16
+#: First bytes of what stands for data that others will write.
+_ABSENT = os.urandom(16)
 
 
 class _Sink(io.RawIOBase):
@@ -32,6 +36,10 @@ class _Sink(io.RawIOBase):
         super().__init__()
         self.raw = open(path, "x+b", buffering=0)  # noqa: SIM115 - close() does it
         self.error: OSError | None = None
+        #: Where data that others will write belong, in the order in which HDF5 has placed them.
+        self.absent: list[int] = []
+        self._at = 0
+        self._absent = _ABSENT
 
     def readable(self) -> bool:
         return True
@@ -43,21 +51,38 @@ class _Sink(io.RawIOBase):
         return True
 
     def seek(self, offset: int, whence: int = os.SEEK_SET) -> int:
-        return self.raw.seek(offset, whence)
+        if whence == os.SEEK_END:
+            offset += os.fstat(self.raw.fileno()).st_size
+        self._at = offset + (self._at if whence == os.SEEK_CUR else 0)
+        return self._at
 
     def readinto(self, buffer: Any) -> int:
         view, done = memoryview(buffer), 0
-        while done < len(view) and (got := self.raw.readinto(view[done:])):
+        while done < len(view) and (
+            got := os.preadv(self.raw.fileno(), [view[done:]], self._at + done)
+        ):
             done += got
         view[done:] = bytes(len(view) - done)  # HDF5 expects zeros beyond the end
+        self._at += len(view)
         return len(view)
+
+    def placeholder(self, size: int) -> memoryview:
+        """Bytes that stand for others: they are not written, `absent` tells where they belong."""
+        if size > len(self._absent):
+            self._absent = _ABSENT + bytes(2 * size)
+        return memoryview(self._absent)[:size]
 
     def write(self, data: Any) -> int:
         view = memoryview(data)
-        size = len(view)
+        size, at = len(view), self._at
+        self._at += size
+        if view[: len(_ABSENT)] == _ABSENT[:size]:
+            self.absent.append(at)
+            return size
         try:
             while view and self.error is None:
-                view = view[self.raw.write(view) :]
+                done = os.pwrite(self.raw.fileno(), view, at)
+                view, at = view[done:], at + done
         except OSError as error:
             self.error = error
         return size
@@ -65,10 +90,10 @@ class _Sink(io.RawIOBase):
     def truncate(self, size: int | None = None) -> int:
         try:
             if self.error is None:
-                self.raw.truncate(size)
+                self.raw.truncate(self._at if size is None else size)
         except OSError as error:
             self.error = error
-        return self.raw.tell() if size is None else size
+        return self._at if size is None else size
 
     def sync(self) -> None:
         """Bring everything to the disk; raises the first error met so far."""
@@ -103,26 +128,60 @@ def new_h5(path: Path) -> Iterator[NewFile]:
     damaged file: see `seal_problem`.
     """
     with appear(path) as temporary:
-        h5 = NewFile(temporary)
-        try:
-            with h5:
-                yield h5
-            h5.check_disk()
-            write_seal(h5.sink.raw)
-            h5.sink.sync()
-        except Exception:
-            h5.check_disk()  # the cause, whatever HDF5 made of it
-            raise
-        finally:
-            h5.sink.close()
+        with unsealed_h5(temporary) as h5:
+            yield h5
+        with open(temporary, "r+b") as file:
+            write_seal(file)
 
 
-def write_seal(file: BinaryIO) -> None:
-    """Write the checksum of a file behind its end."""
+@contextmanager
+def unsealed_h5(temporary: Path) -> Iterator[NewFile]:
+    """A new HDF5 file under a name that it will not keep; it is on the disk after the block."""
+    h5 = NewFile(temporary)
+    try:
+        with h5:
+            yield h5
+        h5.sink.sync()
+    except Exception:
+        h5.check_disk()  # the cause, whatever HDF5 made of it
+        raise
+    finally:
+        h5.sink.close()
+
+
+def write_seal(file: BinaryIO, hashes: bytes | None = None) -> None:
+    """Write the checksum of a file behind its end; it is on the disk then.
+
+    Parameters
+    ----------
+    hashes
+        Those of its pieces, see `hashes_of`; by default made here.
+    """
     size = file.seek(0, os.SEEK_END)
-    seal = _seal(file, size)
+    seal = seal_of(hashes_of(file, size) if hashes is None else hashes)
     file.seek(size)
     file.write(seal)
+    file.flush()
+    os.fsync(file.fileno())
+
+
+def hashes_of(file: BinaryIO, size: int, start: int = 0, stop: int | None = None) -> bytes:
+    """SHA-256 of each piece of `SEALED` bytes of the first `size` bytes of a file, joined.
+
+    Parameters
+    ----------
+    start, stop
+        Only of the pieces that end after `start` and not after `stop`, or at the end of all: those
+        of stretches that follow each other, joined, are those of the file.
+    """
+    first, last = start // SEALED, size if stop is None else stop
+    last = -(-size // SEALED) if last == size else last // SEALED
+    file.seek(first * SEALED)
+    found = []
+    for piece in range(first, last):
+        block = file.read(min(SEALED, size - piece * SEALED))
+        found.append(hashlib.sha256(block).digest())
+    return b"".join(found)
 
 
 #: Files that another process of the same run has checked, with size and time of change.
@@ -155,22 +214,22 @@ def seal_problem(path: str | Path) -> str | None:
 def _seal_problem(path: str, device: int, inode: int, size: int, mtime_ns: int) -> str | None:
     """Read a file once a process, unless it has been changed since."""
     with open(path, "rb") as file:
-        end = max(0, size - _SEAL_BYTES)
-        file.seek(end)
-        found = file.read()
-        if not found.startswith(_MARK):
+        end, found = sealed(file, size)
+        if not found:
             return None
-        if found == _seal(file, end):
+        if found == seal_of(hashes_of(file, end)):
             return ""
         return "damaged: its bytes do not match the checksum at their end"
 
 
-def _seal(file: BinaryIO, size: int) -> bytes:
-    """The seal of the first `size` bytes of a file."""
-    file.seek(0)
-    digest = hashlib.sha256()
-    left = size
-    while left and (block := file.read(min(left, 1 << 20))):
-        digest.update(block)
-        left -= len(block)
-    return _MARK + digest.hexdigest().encode() + b"\n"
+def sealed(file: BinaryIO, size: int) -> tuple[int, bytes]:
+    """Where the seal of a file of so many bytes begins, and the seal; empty where it has none."""
+    end = max(0, size - _SEAL_BYTES)
+    file.seek(end)
+    found = file.read()
+    return end, found if found.startswith(_MARK) else b""
+
+
+def seal_of(hashes: bytes) -> bytes:
+    """The seal of a file from the hashes of its pieces."""
+    return _MARK + hashlib.sha256(hashes).hexdigest().encode() + b"\n"

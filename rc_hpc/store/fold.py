@@ -1,18 +1,19 @@
 """Chunks of a merged file, made apart from it by any number of ranks.
 
 Chunks lie on one grid for each column, which depends on the column and on the number of rows alone.
-A *block* is `layout.CHUNK_ROWS` rows of one table: whole chunks of all of its columns. Who owns a
+A *block* is `layout.CHUNK_ROWS` rows of some columns of a table: whole chunks of these. Who owns a
 block gathers its rows from the parts, compresses and hashes them; no one else needs to know.
 """
 
 from __future__ import annotations
 
-import json
+import os
 import zlib
-from collections.abc import Iterator
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import pairwise
 from pathlib import Path
-from typing import IO
+from typing import IO, NamedTuple
 
 import numpy as np
 
@@ -24,14 +25,24 @@ from rc_hpc.store.parts import PartStore
 from rc_hpc.store.rows import RowMap
 from rc_hpc.store.schema import TEXT, Column
 
+#: Bytes of a block in memory, about; a column is never cut, so that it may be more.
+BLOCK_BYTES = 1 << 23
+#: Bytes that are copied at once.
+_PIECE = 1 << 23
+
 
 @dataclass(frozen=True)
 class Block:
-    """Rows `start` to `stop` of one table; `table` is '' for the main columns."""
+    """Rows `start` to `stop` of columns of one table; `table` is '' for the main columns."""
 
     table: str
+    columns: tuple[Column, ...]
     start: int
     stop: int
+
+    def path_of(self, column: Column) -> str:
+        """Dataset of one of its columns."""
+        return f"{self.table}/{column.path}" if self.table else column.path
 
 
 @dataclass
@@ -43,7 +54,8 @@ class Made:
     path
         Dataset.
     chunks
-        First row and compressed bytes of each chunk; none where `texts` are.
+        First row and compressed bytes of each chunk, or what stands for them; none where `texts`
+        are.
     leaves
         SHA-256 of each leaf.
     texts
@@ -51,19 +63,57 @@ class Made:
     """
 
     path: str
-    chunks: list[tuple[int, bytes]] = field(default_factory=list)
+    chunks: list[tuple[int, bytes | memoryview]] = field(default_factory=list)
     leaves: list[bytes] = field(default_factory=list)
     texts: tuple[int, list[bytes]] | None = None
 
 
+class Told(NamedTuple):
+    """What others must know of one column of a block, see `Made`: of a chunk its row and bytes."""
+
+    path: str
+    chunks: list[tuple[int, int]]
+    leaves: list[bytes]
+    texts: tuple[int, list[bytes]] | None
+
+
 def blocks_of(store: PartStore, rows: RowMap) -> list[Block]:
-    """All blocks, table by table."""
-    tables = {"": rows.n} | {table: int(rows.offsets[table][-1]) for table in store.schema.children}
+    """All blocks, table by table, and in each a few columns after the other."""
+    tables = [("", store.schema.main, rows.n)]
+    for table, columns in store.schema.children.items():
+        tables.append((table, columns, int(rows.offsets[table][-1])))
     return [
-        Block(table, start, min(start + layout.CHUNK_ROWS, n))
-        for table, n in tables.items()
+        Block(table, group, start, min(start + layout.CHUNK_ROWS, n))
+        for table, columns, n in tables
+        for group in _groups(store, rows, table, columns)
         for start in range(0, n, layout.CHUNK_ROWS)
     ]
+
+
+def _groups(
+    store: PartStore, rows: RowMap, table: str, columns: tuple[Column, ...]
+) -> list[tuple[Column, ...]]:
+    """Columns of a table, so many together as a block may hold."""
+    groups: list[tuple[Column, ...]] = []
+    for column in columns:
+        more = (*groups[-1], column) if groups else (column,)
+        if groups and block_bytes(store, rows, Block(table, more, 0, layout.CHUNK_ROWS)) <= (
+            BLOCK_BYTES
+        ):
+            groups[-1] = more
+        else:
+            groups.append((column,))
+    return groups
+
+
+def block_bytes(store: PartStore, rows: RowMap, block: Block) -> int:
+    """Bytes of the rows of a block in memory, about."""
+    size = 0
+    for column in block.columns:
+        values = int(np.prod(shape_of(column, 1, store.dims)))
+        text = rows.lengths.get(block.path_of(column), 1) or 4 * layout.TEXT_BYTES
+        size += values * (text if column.dtype == TEXT else column.numpy_dtype.itemsize)
+    return size * (block.stop - block.start)
 
 
 class Folder:
@@ -80,43 +130,27 @@ class Folder:
     def __init__(self, store: PartStore, rows: RowMap, memory: int):
         self.store, self.rows, self.memory = store, rows, memory
 
-    def make(self, blocks: list[Block]) -> Iterator[list[Made]]:
+    def make(self, blocks: Sequence[Block]) -> Iterator[list[Made]]:
         """The columns of each block, in the order of the blocks."""
         at = 0
         while at < len(blocks):
             group = [blocks[at]]
             for block in blocks[at + 1 :]:
-                size = self.bytes_of(Block(block.table, group[0].start, block.stop))
-                if block.table != group[0].table or block.start != group[-1].stop:
+                whole = replace(group[0], stop=block.stop)
+                if replace(block, start=whole.start) != whole or block.start != group[-1].stop:
                     break
-                if size > self.memory:
+                if block_bytes(self.store, self.rows, whole) > self.memory:
                     break
                 group.append(block)
             at += len(group)
             yield from self._group(group)
 
-    def _columns(self, table: str) -> tuple[Column, ...]:
-        return self.store.schema.children[table] if table else self.store.schema.main
-
-    def _path(self, table: str, column: Column) -> str:
-        return f"{table}/{column.path}" if table else column.path
-
-    def bytes_of(self, block: Block) -> int:
-        """Bytes of the rows of a block in memory, about."""
-        size = 0
-        for column in self._columns(block.table):
-            values = int(np.prod(shape_of(column, 1, self.store.dims)))
-            text = self.rows.lengths.get(self._path(block.table, column), 1)
-            text = text or 4 * layout.TEXT_BYTES
-            size += values * (text if column.dtype == TEXT else column.numpy_dtype.itemsize)
-        return size * (block.stop - block.start)
-
     def _group(self, group: list[Block]) -> Iterator[list[Made]]:
-        table, start, stop = group[0].table, group[0].start, group[-1].stop
-        columns = {self._path(table, column): column for column in self._columns(table)}
-        gathered = self._gather(table, start, stop, columns)
+        whole = replace(group[0], stop=group[-1].stop)
+        columns = {whole.path_of(column): column for column in whole.columns}
+        gathered = self._gather(whole.table, whole.start, whole.stop, columns)
         for block in group:
-            own = slice(block.start - start, block.stop - start)
+            own = slice(block.start - whole.start, block.stop - whole.start)
             yield [
                 self._made(path, column, gathered[path][own], block)
                 for path, column in columns.items()
@@ -205,53 +239,52 @@ class Folder:
 
 
 class Spill:
-    """A rank's own file of blocks that were made, for the one rank that assembles."""
+    """A rank's own file of the chunks that it has made, until it is known where they belong."""
 
     def __init__(self, path: Path):
         self.path = path
 
-    def write(self, folder: Folder, blocks: list[tuple[int, Block]]) -> dict[int, int]:
-        """Make blocks and write them; where each begins, by its number."""
-        begins = {}
+    def write(self, folder: Folder, blocks: Sequence[Block]) -> list[list[Told]]:
+        """Make blocks and write their chunks; what is to be told of each block's columns."""
         with open(self.path, "xb") as file:
-            made = folder.make([block for _, block in blocks])
-            for (number, _), columns in zip(blocks, made, strict=True):
-                begins[number] = file.tell()
-                self._write(file, columns)
-        return begins
+            return [self._write(file, columns) for columns in folder.make(blocks)]
 
     @staticmethod
-    def _write(file: IO[bytes], columns: list[Made]) -> None:
-        told = [
-            {
-                "path": one.path,
-                "chunks": [(row, len(data)) for row, data in one.chunks],
-                "leaves": [digest.hex() for digest in one.leaves],
-                "texts": None
-                if one.texts is None
-                else (one.texts[0], [len(text) for text in one.texts[1]]),
-            }
-            for one in columns
-        ]
-        line = json.dumps(told).encode()
-        file.write(len(line).to_bytes(8, "little") + line)
+    def _write(file: IO[bytes], columns: list[Made]) -> list[Told]:
         for one in columns:
             file.writelines(data for _, data in one.chunks)
-            if one.texts:
-                file.writelines(one.texts[1])
+        return [
+            Told(
+                one.path,
+                [(row, len(data)) for row, data in one.chunks],
+                one.leaves,
+                one.texts,
+            )
+            for one in columns
+        ]
 
-    @staticmethod
-    def read(file: IO[bytes], begin: int) -> list[Made]:
-        """The columns of the block that begins there."""
-        file.seek(begin)
-        told = json.loads(file.read(int.from_bytes(file.read(8), "little")))
-        columns = []
-        for one in told:
-            made = Made(one["path"], leaves=[bytes.fromhex(digest) for digest in one["leaves"]])
-            made.chunks = [(first, file.read(size)) for first, size in one["chunks"]]
-            if one["texts"]:
-                first, lengths = one["texts"]
-                pieces: list[bytes] = [file.read(length) for length in lengths]
-                made.texts = (first, pieces)
-            columns.append(made)
-        return columns
+    def place(self, target: Path, sizes: np.ndarray, places: np.ndarray) -> None:
+        """Write the chunks into a file, each to its place; they are on the disk then.
+
+        Parameters
+        ----------
+        target
+            A file in which no one else writes to these places.
+        sizes, places : (n,) int64
+            Bytes of each chunk, and its first byte in `target`.
+        """
+        # Chunks that follow each other there too are one piece, but not one of any length.
+        ends = places + sizes
+        apart = np.flatnonzero(places[1:] != ends[:-1]) + 1
+        starts = np.cumsum(sizes) - sizes
+        with open(self.path, "rb") as file, open(target, "r+b", buffering=0) as into:
+            for first, last in pairwise([0, *apart.tolist(), len(places)]):
+                file.seek(int(starts[first]))
+                into.seek(int(places[first]))
+                left = int(sizes[first:last].sum())
+                while left:
+                    piece = memoryview(file.read(min(left, _PIECE)))
+                    left -= len(piece)
+                    while piece:
+                        piece = piece[into.write(piece) :]
+            os.fsync(into.fileno())

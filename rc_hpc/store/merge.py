@@ -1,69 +1,38 @@
 """Parts to one file: rows in order, bounded memory, equal content for equal work.
 
-All ranks make chunks, see `rc_hpc.store.fold`; one writes them. The file depends on the rows alone.
+All ranks make chunks, see `rc_hpc.store.fold`, and write them, see `rc_hpc.store.shared`; one
+writes all else. The file depends on the rows alone.
 """
 
 from __future__ import annotations
 
-import contextlib
 import hashlib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
 from rc_hpc.core.errors import RcError
-from rc_hpc.core.files import clean_leftovers, disk_errors
+from rc_hpc.core.files import clean_leftovers
 from rc_hpc.store import layout
 from rc_hpc.store.attributes import root_attributes
 from rc_hpc.store.batch import shape_of
 from rc_hpc.store.content import datasets, leaves_of, root_hash
 from rc_hpc.store.files import NewFile, new_h5
-from rc_hpc.store.fold import Block, Folder, Made, Spill, blocks_of
+from rc_hpc.store.fold import Folder, Made, blocks_of
 from rc_hpc.store.leaves import write_leaves
 from rc_hpc.store.part_file import Part
 from rc_hpc.store.parts import PartStore
 from rc_hpc.store.rows import Resolve, RowMap, map_rows
 from rc_hpc.store.schema import TEXT, Column, Schema
+from rc_hpc.store.shared import ALONE, Ranks, together, write_together
 
 #: Bytes of rows that a rank gathers at once.
 MEMORY = 256 << 20
 
 #: Path to (array, unit, description, dimension names).
 Static = dict[str, tuple[object, str, str, tuple[str, ...]]]
-
-
-class Ranks(Protocol):
-    """The ranks that merge together; all of them call `merge`."""
-
-    rank: int
-    size: int
-
-    def bcast(self, value: Any, root: int = 0) -> Any:
-        """`value` of one rank, on all."""
-
-    def gather(self, value: Any, root: int = 0) -> list[Any] | None:
-        """All ranks' values on one."""
-
-    def allgather(self, value: Any) -> list[Any]:
-        """All ranks' values on all."""
-
-
-class _Alone:
-    rank, size = 0, 1
-
-    def bcast(self, value: Any, root: int = 0) -> Any:
-        return value
-
-    def gather(self, value: Any, root: int = 0) -> list[Any] | None:
-        return [value]
-
-    def allgather(self, value: Any) -> list[Any]:
-        return [value]
-
-
-ALONE = _Alone()
 
 
 def merge(
@@ -119,83 +88,17 @@ def merge(
         clean_leftovers(output.parent, output.name)
         return map_rows(store, chosen, resolve)
 
-    rows = _together(ranks, plan)
+    rows = together(ranks, plan)
     blocks = blocks_of(store, rows)
     folder = Folder(store, rows, memory)
 
-    def write(made: Iterator[tuple[Block, list[Made]]]) -> str:
-        with new_h5(output) as h5:
-            return _Assembly(h5, store, rows, static or {}, attrs or {}).fill(made)
+    def fill(h5: NewFile, made: Iterable[list[Made]]) -> str:
+        return _Assembly(h5, store, rows, static or {}, attrs or {}).fill(made)
 
-    if ranks.size == 1:
-        return write(zip(blocks, folder.make(blocks), strict=True))
-    owner = _owners([folder.bytes_of(block) for block in blocks], ranks.size)
-    mine = [(k, block) for k, block in enumerate(blocks) if owner[k] == ranks.rank]
-    spill = Spill(store.folder / f"{ranks.rank}.spill")
-    try:
-        begins = _each(ranks, lambda: _spilled(spill, folder, mine))
-        told = ranks.gather((spill.path.name, begins))
-        return str(_together(ranks, lambda: write(_gathered(store.folder, blocks, told or []))))
-    finally:
-        with contextlib.suppress(OSError):
-            spill.path.unlink(missing_ok=True)
-
-
-def _spilled(spill: Spill, folder: Folder, mine: list[tuple[int, Block]]) -> dict[int, int]:
-    with disk_errors(spill.path):
-        return spill.write(folder, mine)
-
-
-def _owners(weights: Sequence[int], size: int) -> list[int]:
-    """Rank of each block: neighbours together, so that few parts are read by several."""
-    before = np.cumsum([0, *weights])
-    middle = before[:-1] + np.array(weights, np.int64) / 2
-    return [int(rank) for rank in middle * size // max(1, before[-1])]
-
-
-def _gathered(
-    folder: Path, blocks: Sequence[Block], told: list[tuple[str, dict[int, int]]]
-) -> Iterator[tuple[Block, list[Made]]]:
-    where = {k: (name, begin) for name, begins in told for k, begin in begins.items()}
-    name, file = "", None
-    try:
-        for k, block in enumerate(blocks):
-            if file is None or where[k][0] != name:
-                if file is not None:
-                    file.close()
-                name = where[k][0]
-                file = open(folder / name, "rb")  # noqa: SIM115 - one of many, closed below
-            yield block, Spill.read(file, where[k][1])
-    finally:
-        if file is not None:
-            file.close()
-
-
-def _together(ranks: Ranks, function: Callable[[], Any]) -> Any:
-    """Result of `function` on rank 0, on all ranks; its RcError is raised on all of them."""
-    result = None
-    if ranks.rank == 0:
-        try:
-            result = function()
-        except RcError as error:
-            result = error
-    result = ranks.bcast(result)
-    if isinstance(result, RcError):
-        raise result
-    return result
-
-
-def _each(ranks: Ranks, function: Callable[[], Any]) -> Any:
-    """Result of `function` on each rank; an RcError of any of them is raised on all."""
-    result, error = None, None
-    try:
-        result = function()
-    except RcError as fault:
-        error = fault
-    errors = [one for one in ranks.allgather(error) if one is not None]
-    if errors:
-        raise errors[0]
-    return result
+    if ranks.size > 1:
+        return write_together(output, folder, blocks, fill, ranks)
+    with new_h5(output) as h5:
+        return fill(h5, folder.make(blocks))
 
 
 class _Assembly:
@@ -235,14 +138,13 @@ class _Assembly:
         self.scales.attach(dataset, tuple(names))
         dataset[...] = array
 
-    def fill(self, made: Iterator[tuple[Block, list[Made]]]) -> str:
+    def fill(self, made: Iterable[list[Made]]) -> str:
         """Write all chunks and what stands beside them; the content hash."""
         # Datasets, and the first place of a chunk beyond its rows.
         opened: dict[str, tuple[Any, tuple[int, ...]]] = {}
-        table = ""
-        for block, columns in made:
-            if block.table != table:
-                opened, table = {}, block.table
+        for columns in made:
+            if columns[0].path not in opened:
+                opened = {}
             for one in columns:
                 if one.path not in opened:  # looking one up takes longer than writing a chunk
                     dataset = self.h5[one.path]

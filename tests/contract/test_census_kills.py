@@ -74,10 +74,25 @@ def slow_fold():
     real = folding.Spill._write
 
     def slowly(*args):
-        real(*args)
+        told = real(*args)
         time.sleep(30)
+        return told
 
     folding.Spill._write = staticmethod(slowly)
+
+
+def slow_place():
+    """Make the second rank wait before it writes its chunks into the file, and so the others."""
+    import rc_hpc.store.fold as folding
+
+    real = folding.Spill.place
+
+    def slowly(self, *args):
+        if self.path.name.startswith("1."):
+            time.sleep(30)
+        real(self, *args)
+
+    folding.Spill.place = slowly
 
 
 def crash_on(id_, output):
@@ -212,18 +227,24 @@ def test_a_kill_in_the_merge(base, tmp_path, output):
     assert_same(base, tmp_path)
 
 
-@pytest.mark.parametrize("output", [pytest.param(CENSUS, marks=needs_mpi)])
-def test_a_kill_while_ranks_make_chunks(base, tmp_path, output):
+@pytest.mark.parametrize(
+    "slow, left",
+    [
+        pytest.param("slow_fold", f"{CENSUS}.parts/*.spill", marks=needs_mpi),
+        pytest.param("slow_place", f".{CENSUS}.*.tmp", marks=needs_mpi),
+    ],
+)
+def test_a_kill_while_ranks_make_or_write_chunks(base, tmp_path, slow, left):
     assert call("pack", base / "source.json", "-o", tmp_path / PACKED, "-q") == Exit.CLEAN
     slow = (
         f"sys.path.insert(0, {os.path.dirname(__file__)!r}); import test_census_kills; "
-        "test_census_kills.slow_fold()"
+        f"test_census_kills.{slow}()"
     )
     job = start(tmp_path, [PACKED, *ARGS], 2, patch=slow)
-    assert wait_for(lambda: list(tmp_path.glob(f"{output}.parts/*.spill")), job), finish(job)
+    assert wait_for(lambda: list(tmp_path.glob(left)), job), finish(job)
     os.killpg(job.pid, signal.SIGKILL)
     finish(job)
-    assert list(tmp_path.glob(f"{output}.parts/*.spill")) and not (tmp_path / output).exists()
+    assert list(tmp_path.glob(left)) and not (tmp_path / CENSUS).exists()
     code, _, err = run(tmp_path, [PACKED, *ARGS], 2)
     assert code == 0, err
     assert_same(base, tmp_path)

@@ -215,14 +215,17 @@ def test_what_is_there_of_no_rows_is_told_apart(bench):
 
 
 def test_terms_of_the_scaling_model(bench):
-    model, none = bench("model"), {"pack": 0.0, "census": 0.0}
-    merge = dict.fromkeys(("write_s", "map_s", "fold_s", "assemble_s"), 1e-06)
-    merge |= {"file_bytes": 1000.0, "fixed_assemble_s": 0.0}
+    model, none = bench("model"), {"pack": 0.0, "census": 0.0, "batches": 40_000}
+    steps = ("write_s", "map_s", "fold_s", "assemble_s", "place_s", "hash_s")
+    merge = dict.fromkeys(steps, 1e-06)
+    merge |= {"file_bytes": 1000.0, "told_bytes": 4.0}
+    merge |= {"fixed_assemble_s": 0.0, "largest_block_s": 0.1}
     constants = {
         "start_s": 1.0,
         "pack_s": 0.02,
         "census_s": 0.002,
         "listing": {"find_s": 1e-6, "join_s": 1e-8},
+        "reading": {"begin_s": 1e-7, "batch_s": 0.005},
         "packed": merge,
         "census": merge,
     }
@@ -230,10 +233,13 @@ def test_terms_of_the_scaling_model(bench):
     one, many = (model.predict(constants, machine, 10**6, ranks, none) for ranks in (1, 1024))
     assert one["efficiency"] > 0.99 and 0.5 < many["efficiency"] < one["efficiency"]
     assert many["pack"]["work"] == pytest.approx(0.02 * 1e6 / 1024)
-    assert many["pack"]["assemble"] == one["pack"]["assemble"] > 1
-    slower = model.predict(constants, machine | {"open_s": 0.1}, 10**6, 1024, none)
-    assert slower["first_bottleneck"].endswith("open spills")
-    assert slower["census_s"] - many["census_s"] == pytest.approx(102.4)
+    assert many["pack"]["assemble"] == one["pack"]["assemble"] == pytest.approx(1.0)
+    assert many["census"]["read batches"] == pytest.approx(40_000 / 1024 * 0.005)
+    assert many["census"]["make chunks"] == pytest.approx(0.1, rel=0.1)  # of a block
+    slower = model.predict(constants, machine | {"disk": 1e8}, 10**6, 1024, none)
+    assert slower["first_bottleneck"].endswith("write chunks")
+    # what is written, and what is read before
+    assert slower["census_s"] - many["census_s"] == pytest.approx(20.0, rel=0.01)
 
 
 def test_sources_and_report(tmp_path):

@@ -28,6 +28,7 @@ from rc_hpc.store.merge import merge
 from rc_hpc.store.opening import open_h5
 from rc_hpc.store.parts import PartStore
 from rc_hpc.store.schema import Column, Schema
+from rc_hpc.store.shared import check_together
 
 
 def merged(folder, batches, schema=PACKED, attrs=None, static=None, **more):
@@ -227,6 +228,30 @@ def test_many_ranks_write_the_same_bytes(tmp_path, monkeypatch, size):
     assert digests == {content_hash(alone)} == {content_hash(output)}
     assert output.read_bytes() == alone.read_bytes()
     assert not list(parts.folder.glob("*.spill"))
+
+
+def test_ranks_check_a_file_together(tmp_path, monkeypatch):
+    monkeypatch.setattr(files, "SEALED", 1000)
+    output = merged(tmp_path, [keys_of("ab")])
+    data = output.read_bytes()
+
+    def trusted():
+        monkeypatch.setattr(files, "_TRUSTED", set())
+        ranks = _Ranks(3)
+        with ThreadPoolExecutor(3) as pool:
+            list(pool.map(lambda rank: check_together(output, ranks.of(rank)), range(3)))
+        return files.state_of(output) in files._TRUSTED
+
+    assert trusted()
+    for place in (1, 1500, len(data) // 2, len(data) - 2):
+        output.write_bytes(data[:place] + bytes([data[place] ^ 1]) + data[place + 1 :])
+        assert not trusted()
+    output.write_bytes(data[:-1])
+    assert not trusted()
+    output.write_bytes(b"")
+    assert not trusted()
+    output.write_bytes(data)
+    assert trusted()
 
 
 def test_a_file_that_another_rank_has_checked_is_not_read_again(tmp_path):

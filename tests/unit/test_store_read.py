@@ -18,6 +18,7 @@ from rc_hpc.engine.validate import validate
 from rc_hpc.kinds.census.schema import CENSUS
 from rc_hpc.kinds.packed.reader import PackedReader
 from rc_hpc.kinds.packed.schema import PACKED
+from rc_hpc.store import layout
 from rc_hpc.store.content import content_hash, input_hash
 from rc_hpc.store.merge import merge
 from rc_hpc.store.reader import open_ours, read_table
@@ -113,7 +114,11 @@ def test_input_hash_does_not_depend_on_order():
     assert input_hash([("ab", "c")]) != input_hash([("a", "bc")])
 
 
-def test_reader_gives_any_range(packed):
+@pytest.mark.parametrize("rows", [layout.CHUNK_ROWS, 4])
+def test_reader_gives_any_range(tmp_path, monkeypatch, rows):
+    monkeypatch.setattr(layout, "CHUNK_ROWS", rows)
+    monkeypatch.setattr(layout, "TEXT_ROWS", min(rows, layout.TEXT_ROWS))
+    packed = write(tmp_path, PACKED)
     expected, children = batch_of(keys_of(f"id-{k:03d}" for k in range(N)))
     with PackedReader(packed) as reader:
         assert len(reader) == N

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+from bisect import bisect_left
 from collections.abc import Iterable, Iterator
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Self
 
+import h5py
 import numpy as np
 
 from rc_hpc.core.constants import SWEEP
@@ -44,6 +46,10 @@ class RowReader:
         #: Its columns.
         self.schema = schema.of(options)
         self._offsets: dict[str, np.ndarray] = {}
+        # Kept open: finding a dataset takes as long as reading some rows of it.
+        self._datasets: dict[str, h5py.Dataset] = {}
+        #: By table, the structure of the first row of some chunks.
+        self._starts: dict[str, dict[int, int]] = {}
         #: Root attributes.
         self.attrs = dict(self._h5.attrs)
 
@@ -55,10 +61,16 @@ class RowReader:
 
     def close(self) -> None:
         """Close the file."""
+        self._datasets.clear()
         self._h5.close()
 
     def __len__(self) -> int:
-        return len(dataset_of(self._h5, self.path, "structures/id"))
+        return len(self._dataset("structures/id"))
+
+    def _dataset(self, name: str) -> h5py.Dataset:
+        if name not in self._datasets:
+            self._datasets[name] = dataset_of(self._h5, self.path, name)
+        return self._datasets[name]
 
     @cached_property
     def ids(self) -> list[str]:
@@ -67,7 +79,7 @@ class RowReader:
 
     def read(self, name: str, start: int = 0, stop: int | None = None) -> np.ndarray:
         """Rows `start` to `stop` of one dataset."""
-        return layout.read_rows(dataset_of(self._h5, self.path, name), slice(start, stop))
+        return layout.read_rows(self._dataset(name), slice(start, stop))
 
     def offsets(self, table: str) -> np.ndarray:
         """First child row of every main row, (n + 1,) int64.
@@ -75,12 +87,32 @@ class RowReader:
         The rows of main row i are offsets[i] to offsets[i + 1].
         """
         if table not in self._offsets:
-            structure = dataset_of(self._h5, self.path, f"{table}/structure")
+            structure = self._dataset(f"{table}/structure")
             counts = np.zeros(len(self) + 1, dtype=np.int64)
             for block in layout.row_blocks(structure):
                 counts[1:] += np.bincount(structure[block], minlength=len(self))
             self._offsets[table] = np.cumsum(counts)
         return self._offsets[table]
+
+    def _first(self, table: str, row: int) -> int:
+        """First child row of a main row, or where it would be; few chunks are read for it."""
+        if table in self._offsets:
+            return int(self._offsets[table][row])
+        structure = self._dataset(f"{table}/structure")
+        step = structure.chunks[0] if structure.chunks else max(1, len(structure))
+        starts = self._starts.setdefault(table, {})
+
+        def begins(chunk: int) -> int:
+            if chunk not in starts:
+                starts[chunk] = int(structure[chunk * step])
+            return starts[chunk]
+
+        # The last chunk that begins before the row.
+        chunk = bisect_left(range(-(-len(structure) // step)), row, key=begins) - 1
+        if chunk < 0:
+            return 0
+        values = structure[chunk * step : (chunk + 1) * step]
+        return chunk * step + int(np.searchsorted(values, row))
 
     def rows(
         self, start: int, stop: int, tables: Iterable[str] | None = None
@@ -97,7 +129,7 @@ class RowReader:
         children = {}
         for table in self.schema.children if tables is None else tables:
             columns = self.schema.children[table]
-            first, last = self.offsets(table)[[start, stop]].tolist()
+            first, last = self._first(table, start), self._first(table, stop)
             children[table] = {
                 column.path: self.read(f"{table}/{column.path}", first, last) for column in columns
             }
