@@ -1,7 +1,7 @@
 #!/bin/bash
 # Does this site's launch work?  sbatch slurm/validate.sh  (or bash slurm/validate.sh, which waits and shows the answer)
 # Ranks, binding, MPI library, shared counters, writable folders, and what runs rest on in the folder of the results
-# (rename, fsync, lock, link); prints PASSED or what to change. With a command of rc_hpc behind it, such as
+# (rename, fsync, lock, link, one file of all ranks); prints PASSED or what to change. With a command of rc_hpc behind it, such as
 #   bash slurm/validate.sh census big.jsonl -o /scratch/mine.h5
 # it looks at that command's folder, and whether there is the room that its --dry-run predicts.
 #SBATCH --job-name=rc-validate

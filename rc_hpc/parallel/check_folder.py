@@ -1,7 +1,7 @@
 """Does the file system under a folder keep the promises that runs rest on?
 
 Runs rename whole files over old ones, lock one file against a second run, ask for what is written
-to be on the disk, link a snapshot into place, and need room.
+to be on the disk, link a snapshot into place, write one file from all ranks, and need room.
 """
 
 from __future__ import annotations
@@ -23,7 +23,11 @@ _CURES = {
     "mount it with locks (NFS: nfsvers=4 or lockd; Lustre: -o flock)",
     "link": "snapshots of the Materials Project cannot be put into place, and scene packages copy "
     "pictures instead: choose another folder for these",
+    "share": "ranks write their own places in one file at the end of a run: choose another folder, "
+    "or run on one node",
 }
+#: Bytes that a rank writes beside those of the next, of no page's size, and how often.
+_PIECE, _ROUNDS = 1000, 64
 
 
 def folder_faults(comm: Comm, folder: Path, needed: int = 0) -> list[str]:
@@ -44,6 +48,7 @@ def folder_faults(comm: Comm, folder: Path, needed: int = 0) -> list[str]:
         if text not in {one for earlier in faults[:rank] for one in earlier}
     ]
     wrong += _lock_faults(comm, folder)
+    wrong += _share_faults(comm, folder)
     free = comm.bcast(free_bytes(folder) if comm.rank == 0 else None)
     if free < needed:
         wrong.append(
@@ -137,6 +142,36 @@ def _lock_faults(comm: Comm, folder: Path) -> list[str]:
     if not why and any(taken):
         why = f"rank {taken.index(True)} gets a lock that rank 0 holds"
     return [f"{folder.absolute()}: lock: {why}: {_CURES['lock']}"] if why else []
+
+
+def _share_faults(comm: Comm, folder: Path) -> list[str]:
+    """Whether one file holds all that the ranks write, each into its own places."""
+    path = None
+    if comm.rank == 0:
+        handle, name = tempfile.mkstemp(prefix=".rc_hpc-share-", dir=folder.absolute())
+        os.close(handle)
+        path = Path(name)
+    path = comm.bcast(path)
+    told = comm.allgather(_tried(lambda place: _writes(place, comm.rank, comm.size), path))
+    why = next((f"rank {rank}: {text}" for rank, text in enumerate(told) if text), "")
+    if comm.rank == 0:
+        wanted = b"".join(_piece(rank) for rank in range(comm.size)) * _ROUNDS
+        if not why and path.read_bytes() != wanted:
+            why = "bytes are not those that their rank wrote"
+        path.unlink(missing_ok=True)
+    why = comm.bcast(why)
+    return [f"{folder.absolute()}: share: {why}: {_CURES['share']}"] if why else []
+
+
+def _piece(rank: int) -> bytes:
+    return bytes([1 + rank % 255]) * _PIECE
+
+
+def _writes(path: Path, rank: int, size: int) -> str:
+    with open(path, "r+b", buffering=0) as file:
+        for number in range(_ROUNDS):
+            os.pwrite(file.fileno(), _piece(rank), (number * size + rank) * _PIECE)
+    return ""
 
 
 def _locks(handle: int) -> str:

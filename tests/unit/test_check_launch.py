@@ -168,6 +168,14 @@ def test_a_lock_that_locks_nobody_out_is_found(tmp_path, monkeypatch):
     assert "rank 0 gets a lock that rank 0 holds" in text
 
 
+def test_a_file_that_loses_what_a_rank_wrote_is_found(tmp_path, monkeypatch):
+    real = os.pwrite
+    monkeypatch.setattr(os, "pwrite", lambda handle, data, at: real(handle, data, at - at % 4096))
+    [text] = folder_faults(SerialComm(), tmp_path)
+    assert "share: bytes are not those that their rank wrote" in text
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_the_room_that_a_dry_run_predicts_is_looked_for(tmp_path, capsys, monkeypatch):
     plan, output = tmp_path / "plan.json", tmp_path / "out" / "c.h5"
     output.parent.mkdir()
