@@ -1,6 +1,7 @@
 """How fast scenes of the benchmark are drawn, beside ASE's drawing of the same discs and edges.
 
     python -m bench.drawing [--pictures N]
+    python -m bench.drawing --rendered PACKED [--pictures N]    what `render` takes, by step
 
 One process; CPU time, so that a busy machine does not matter much. Where depths tie, ASE's order
 follows the rounding of its sort and ours a rule: bodies are compared in both orders, and each with
@@ -11,7 +12,11 @@ from __future__ import annotations
 
 import argparse
 import time
+import zlib
+from collections import Counter
 from dataclasses import fields, replace
+from hashlib import sha256
+from pathlib import Path
 
 import numpy as np
 from ase import Atoms
@@ -21,12 +26,16 @@ from rc_hpc.benchmark.catalogue import catalogue_structures
 from rc_hpc.benchmark.display import display
 from rc_hpc.benchmark.drawing import ScenePainter
 from rc_hpc.benchmark.settings import DisplaySettings
-from rc_hpc.images.build import dashed_edges
+from rc_hpc.images.build import crystal_scene, dashed_edges
 from rc_hpc.images.fast import FastRenderer
 from rc_hpc.images.files import encode_png
 from rc_hpc.images.reference import AseRenderer
 from rc_hpc.images.scene import NO_SEGMENTS, NO_TEXTS, Discs, Scene
+from rc_hpc.images.ties import tied_pairs
 from rc_hpc.images.view import View, project
+from rc_hpc.kinds.common.options import protocol_of
+from rc_hpc.kinds.packed.reader import PackedReader
+from rc_hpc.kinds.renders.options import RenderOptions
 
 
 def in_ases_order(scene: Scene, view: View) -> View:
@@ -58,11 +67,62 @@ def listed_backwards(scene: Scene) -> Scene:
     return replace(scene, discs=Discs(*turned))
 
 
+def rendered(packed: Path, count: int) -> dict[str, float]:
+    """CPU seconds a picture of each step of `render`, for structures spread over a packed file."""
+    options = RenderOptions.of()
+    protocol, spent = protocol_of(options.protocol), Counter[str]()
+    fast, views = FastRenderer(), len(protocol.views)
+
+    def timed(name, work, *given):
+        start = time.process_time()
+        made = work(*given)
+        spent[name] += time.process_time() - start
+        return made
+
+    def compressed(pixels):
+        rows = np.zeros((len(pixels), 1 + pixels[0].size), np.uint8)
+        rows[:, 1:] = pixels.reshape(len(pixels), -1)
+        timed("zlib alone", zlib.compress, rows.data, 1)
+
+    with PackedReader(packed) as reader:
+        chosen = np.linspace(0, len(reader) - 1, -(-count // views)).astype(int)
+        for k, cell in enumerate(reader.cells([chosen[0], *chosen])):
+            if k == 1:
+                spent.clear()  # fonts and caches
+            given = cell.lattice, cell.numbers, cell.positions
+            scene = timed("scene", crystal_scene, *given, protocol.tiling, options.radii_factor)
+            for rotation in protocol.rotations:
+                view = timed("projection", project, scene, rotation, options.size)
+                pixels = timed("painting", fast.draw, scene, view)
+                timed("ties", tied_pairs, scene, view)
+                png = timed("PNG", encode_png, pixels)
+                timed("hashes", lambda: [sha256(png), sha256(pixels.data)])  # noqa: B023
+                compressed(pixels)
+    return {name: seconds / len(chosen) / views for name, seconds in spent.items()}
+
+
+def show_rendered(packed: Path, count: int) -> None:
+    """Print what `rendered` finds."""
+    spent = rendered(packed, count)
+    alone = spent.pop("zlib alone")
+    for name, seconds in spent.items():
+        print(f"{name:<12} {1000 * seconds:6.2f} ms")
+    print(f"of the PNG zlib alone {1000 * alone:.2f} ms")
+    print(f"{1 / sum(spent.values()):.0f} pictures a second")
+
+
 def main() -> None:
     """Draw, compare, and print times a picture."""
-    asked = argparse.ArgumentParser(description=__doc__)
+    asked = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     asked.add_argument("--pictures", type=int, default=200)
-    count = asked.parse_args().pictures
+    asked.add_argument("--rendered", type=Path, help="a packed file")
+    given = asked.parse_args()
+    count = given.pictures
+    if given.rendered:
+        show_rendered(given.rendered, count)
+        return
     settings = DisplaySettings(supercells=1)
     painter, fast, ase = ScenePainter(settings), FastRenderer(), AseRenderer()
     spent = dict.fromkeys(("ours, body", "ASE, body", "ours, whole picture", "PNG"), 0.0)
