@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import argparse
 import collections
+import itertools
 import json
 import sys
 import time
@@ -30,6 +31,8 @@ from rc_hpc.reader.convention import named
 from rc_hpc.symmetry.labels import crystal_system
 
 TOLERANCES = (0.01, 0.02, 0.03, 0.05, 0.1)
+#: Atoms from which on structures are of the next size.
+SIZES = (1, 9, 17, 33)
 
 
 def run(asked: argparse.Namespace) -> int:
@@ -83,6 +86,10 @@ def table(asked: argparse.Namespace) -> int:
         groups["without triclinic"] = [r for r in rows if r["truth"] > 2]
         for row in rows:
             groups.setdefault(crystal_system(row["truth"]), []).append(row)
+        for least, most in itertools.pairwise(SIZES):
+            inside = [row for row in rows if least <= row["sites"] < most]
+            groups[f"{least} to {most - 1} atoms"] = inside
+        groups[f"{SIZES[-1]} atoms and more"] = [row for row in rows if row["sites"] >= SIZES[-1]]
         for name, some in groups.items():
             bad = [r for r in some if r["certified"] and not (right(r) and whole(r))]
             print(
@@ -100,8 +107,12 @@ def table(asked: argparse.Namespace) -> int:
         )
         causes = collections.Counter(filter(None, map(cause, rows)))
         for name, count in causes.most_common():
-            ids = [row["id"] for row in rows if cause(row) == name]
-            print(f"{name}: {count} ({', '.join(ids[:12])}{', ...' if count > 12 else ''})")
+            ids = [
+                f"{row['id']} {crystal_system(row['truth'])} {row['sites']}"
+                for row in rows
+                if cause(row) == name
+            ]
+            print(f"{name}: {count} ({', '.join(ids)})")
     for path in (asked.records / f"reader_{what}.json" for what in ("noise", "views")):
         if path.is_file():
             print(f"\n## {path.stem}\n\n{reader_noise.table(path)}")
