@@ -1,4 +1,4 @@
-"""What the README says of the reader is what its records hold."""
+"""What the README says of the reader and of other crystals is what records hold."""
 
 import json
 import re
@@ -9,10 +9,12 @@ from rc_hpc.symmetry.labels import crystal_system
 ROOT = Path(__file__).parents[2]
 
 
+RECORDS = ROOT / "bench" / "records"
+
+
 def rows_of(name):
     """Rows of a record of the reader."""
-    path = ROOT / "bench" / "records" / "reader" / f"{name}.json"
-    return json.loads(path.read_text(encoding="utf-8"))["rows"]
+    return json.loads((RECORDS / "reader" / f"{name}.json").read_text(encoding="utf-8"))["rows"]
 
 
 def text(name):
@@ -45,7 +47,7 @@ def test_the_readmes_figures_are_those_of_the_records():
 
 def test_what_is_said_of_other_crystals_with_the_same_pictures():
     rows = rows_of("reader_equal")
-    path = ROOT / "bench" / "records" / "reader" / "reader_equal.json"
+    path = RECORDS / "reader" / "reader_equal.json"
     assert json.loads(path.read_text(encoding="utf-8"))["pairs"] == []
     released = sum(row["id"].startswith("mp-") for row in rows)
     far = [row for row in rows if row["hydrogen"] and row["hydrogen"][1] >= 1]
@@ -68,3 +70,37 @@ def test_true_centres_give_back_every_structure():
     assert len(rows) == 210
     for rung in ("visible centres", "all centres", "found centres, told which"):
         assert all(all(row[rung]) for row in rows)
+
+
+def test_cameras_under_which_other_crystals_have_the_same_pictures():
+    path = RECORDS / "unique_cameras.json"
+    record = json.loads(path.read_text(encoding="utf-8"))
+    two = [row for row in record["statuses"] if row["views"] == 2 and row["unknown"] < 2]
+
+    def found(cameras, delta, tiling="1,1,1", structures=record["held_out"]):
+        (row,) = [
+            row
+            for row in two
+            if (row["cameras"], row["delta"], row["tiling"]) == (cameras, delta, tiling)
+            and row["structures"] == structures
+        ]
+        return row["undetermined"], row["n"]
+
+    exact, near = 1e-6, 0.01
+    readme = text("README.md")
+    worst, n = found("frozen", exact)
+    assert f"On {record['held_out']} of the structures that no design saw" in readme
+    assert f"exact pictures in {worst} of {n:,} two-view cells under the frozen cameras" in readme
+    free = [found(f"free, {asked}", exact)[0] for asked in ("phantoms", "unique")]
+    kept = [found(f"axes kept, {asked}", exact)[0] for asked in ("phantoms", "unique")]
+    assert found("off-axis", exact)[0] == max(free) == 0 and set(kept) == {worst}
+    assert f"again in {worst} where a design keeps the three axes" in readme
+    free = {found(f"free, {asked}", near)[0] for asked in ("phantoms", "unique")}
+    kept = [found(f"axes kept, {asked}", near)[0] for asked in ("phantoms", "unique")]
+    told = (found("frozen", near)[0], found("off-axis", near)[0], *free, *kept)
+    assert "Within 0.01 Å it has in {}, {}, {} and {} or {}:".format(*told) in readme
+    tiled = record["tiled"]
+    both = [found("frozen", exact, tiling, tiled) for tiling in ("2,2,2", "1,1,1")]
+    assert f"in {both[0][0]} of {both[0][1]} two-view cells of the {tiled} structures" in readme
+    assert f"where one cell has it in {both[1][0]}, and in none" in readme
+    assert found("off-axis", exact, "2,2,2", tiled)[0] == 0
