@@ -59,7 +59,7 @@ def main() -> None:
     many = repeated(kind_of(asked.census).load("page")(asked.census, None), asked.structures)
     with tempfile.TemporaryDirectory() as name, sync_playwright() as started:
         path = Path(name) / "page.html"
-        text = assemble("many", [Section("many", "", [], [], {}, many)])
+        text = assemble("many", [Section("many", "", [], [], {}, structures=many)])
         path.write_text(text, encoding="utf-8")
         opened = started.chromium.launch(
             executable_path=shutil.which("chromium"), args=["--no-sandbox"]

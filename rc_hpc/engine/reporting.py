@@ -59,14 +59,25 @@ def report(options: PageOptions, quiet: bool) -> int:
 
 def _section(path: Path, packed: Path | None) -> Section:
     kind = kind_of(path)
-    attrs, (failures,) = lists_in(path, ["failures"])
+    attrs, (failures, every) = lists_in(path, ["failures", "structures"])
     counts, tables = tables_of(path) if kind.tables else (None, [])
     pictures, left_out = _pictures(kind, path, counts, tables, attrs)
     if len(failures.frame) <= _MOST_ROWS:
         tables = [*tables, failures]
     verdict = next((table.note.partition("\n")[0] for table in tables if table.note), "")
     structures = kind.load("page")(path, packed) if kind.page else None
-    return Section(path.name, verdict, tables, pictures, _facts(attrs), structures, left_out)
+    return Section(
+        path.name,
+        verdict,
+        tables,
+        pictures,
+        _facts(attrs),
+        failing=tuple(map(str, failures.frame["id"])),
+        n_rows=len(every.frame),
+        unit=kind.unit,
+        structures=structures,
+        left_out=left_out,
+    )
 
 
 def _pictures(

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from html import escape
 from importlib.resources import files
 from typing import Any
+from urllib.parse import quote
 
 import numpy as np
 
@@ -18,6 +19,8 @@ from rc_hpc.report.tables import Table, cells_of, told_once
 
 #: Of the structures of a file; 9 costs four times as much for a hundredth less.
 _GZIP = 6
+#: Failing structures that the overview names.
+NAMED = 10
 #: By which a page is known for one of ours.
 GENERATOR = b'<meta name="generator" content="rc_hpc report">'
 _TYPES = {"uint8": "u1", "uint16": "u2", "int32": "i4", "uint32": "u4", "float32": "f4"}
@@ -66,6 +69,8 @@ class Section:
         Its name.
     verdict
         A sentence or two; empty where there is none.
+    failing
+        Ids of what is refused or wrong in some reading, the worst first, of `n_rows` of `unit`.
     tables, pictures
     facts
         Options, versions, hashes: texts by name.
@@ -78,6 +83,9 @@ class Section:
     tables: Sequence[Table]
     pictures: Sequence[Picture]
     facts: Mapping[str, str]
+    failing: Sequence[str] = ()
+    n_rows: int = 0
+    unit: str = "structures"
     structures: Structures | None = None
     left_out: Mapping[str, str] = field(default_factory=dict)
 
@@ -91,7 +99,7 @@ def assemble(title: str, sections: Sequence[Section]) -> str:
         "STYLE_HASH": _hash(style),
         "SCRIPT": script,
         "SCRIPT_HASH": _hash(script),
-        "VERDICTS": "\n".join(_verdict(one) for one in sections if one.verdict),
+        "VERDICTS": "\n".join(_verdict(one) for one in sections if one.verdict or one.failing),
         "SECTIONS": "\n".join(_section(one) for one in sections),
         "PAYLOADS": "\n".join(_payload(one) for one in sections if one.structures),
     }
@@ -109,7 +117,24 @@ def _hash(text: str) -> str:
 
 
 def _verdict(section: Section) -> str:
-    return f'<p class="verdict"><b>{escape(section.title)}</b>: {escape(section.verdict)}</p>'
+    said = f"<b>{escape(section.title)}</b>: {escape(section.verdict)}"
+    return f'<p class="verdict">{said}</p>\n{_failing(section)}'
+
+
+def _failing(section: Section) -> str:
+    """What fails by name, up to `NAMED`, each leading to its place in the list."""
+    n = len(section.failing)
+    if not n:
+        return ""
+    named = [escape(id_) for id_ in section.failing[:NAMED]]
+    if section.structures:
+        its = zip(section.failing, named, strict=False)
+        named = [f'<a href="#{quote(id_, safe="")}">{text}</a>' for id_, text in its]
+    more = f" and {n - NAMED} more" if n > NAMED else ""
+    said = (
+        f"{n} of {section.n_rows} {section.unit} refused or wrong in some reading, the worst first"
+    )
+    return f'<p class="failing">{said}: {", ".join(named)}{more}.</p>'
 
 
 def _section(section: Section) -> str:

@@ -93,7 +93,10 @@ def test_quarantine_is_told_with_its_cause(census, batch):
 def test_on_the_terminal_and_as_csv(census, tmp_path, capsys):
     assert main([str(census), "--table", "failures"]) == Exit.CLEAN
     told = capsys.readouterr().out
-    assert told.startswith("The ") and "wrong subsets" in told
+    assert (
+        told.startswith("Of 60 structures 60 were refused or read as another ")
+        and "wrong subsets" in told
+    )
     folder = tmp_path / "lists"
     asked = ["--table", "structures", "--format", "csv", "-o", str(folder), "-q"]
     assert main([str(census), *asked]) == Exit.CLEAN
@@ -112,4 +115,4 @@ def test_files_without_tables_have_lists(tmp_path, capsys):
     told = capsys.readouterr().out
     assert "All 4 structures" in told and "synthetic" in told
     assert main([str(packed), "--table", "failures"]) == Exit.CLEAN
-    assert "The 0 of 4 structures that were refused" in capsys.readouterr().out
+    assert "Of 4 structures none was refused" in capsys.readouterr().out

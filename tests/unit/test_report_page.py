@@ -110,6 +110,21 @@ def test_it_loads_nothing_and_lets_nothing_else_run(page):
     assert "default-src 'none'" in text
 
 
+def test_failing_structures_are_named(page):
+    text = page.read_text()
+    of_census, of_packed = re.findall(r'<p class="failing">(.*?)</p>', text)
+    assert of_census == (
+        "2 of 4 structures refused or wrong in some reading, the worst first: "
+        '<a href="#broken.cif">broken.cif</a>, <a href="#quartz.cif">quartz.cif</a>.'
+    )
+    assert of_packed.startswith("1 of 4 structures refused") and "<a" not in of_packed
+    many = Section("a.h5", "Fine.", (), (), {}, [f"<{k}>" for k in range(12)], 30, "questions")
+    (told,) = re.findall(r'<p class="failing">(.*?)</p>', assemble("t", [many]))
+    assert told.startswith("12 of 30 questions") and told.endswith("&lt;9&gt; and 2 more.")
+    none = Section("a.h5", "Fine.", (), (), {}, [], 30)
+    assert '<p class="failing">' not in assemble("t", [none])
+
+
 def test_texts_of_others_are_no_markup():
     evil = "<script>alert(1)</script>@STYLE@ & \"'"
     table = Table("t", evil, pd.DataFrame({evil: [evil]}), evil)
@@ -168,6 +183,13 @@ class TestInABrowser:
         ids, names, phantoms, _ = columns(file)
         tab.click("#to-structures")
         assert sorted(row[0] for row in self.rows(tab)) == sorted(ids)
+        # what fails comes first, the worst first: the refused, then the wrong; then by id
+        assert [row[0] for row in self.rows(tab)] == [
+            "broken.cif",
+            "quartz.cif",
+            "<b>copper&.cif",
+            "salt.cif",
+        ]
         assert "4 of 4 structures" in tab.inner_text("#count")
         for query, wanted in (
             ("copper", ["<b>copper&.cif"]),
@@ -192,6 +214,11 @@ class TestInABrowser:
         row = ids.index("quartz.cif")
         tab.click("#to-structures")
         tab.click(".row:has-text('quartz.cif')")
+        legend = tab.query_selector_all("#one .legend span")
+        assert [one.inner_text().strip() for one in legend] == ["O", "Si"]
+        own = [one.query_selector("circle").get_attribute("fill") for one in legend]
+        drawn = tab.query_selector_all("#views svg circle")
+        assert {one.get_attribute("fill") for one in drawn} == set(own) and len(set(own)) == 2
         for place, name in enumerate(names):
             tab.click(f"#subsets button:nth-child({place + 1})")
             words = tab.inner_text("#one")

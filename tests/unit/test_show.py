@@ -8,6 +8,7 @@ import h5py
 import numpy as np
 import pytest
 from ase.build import bulk
+from ase.data.colors import jmol_colors
 from ase.spacegroup import crystal
 
 from rc_hpc.census import main as census
@@ -15,10 +16,12 @@ from rc_hpc.core.errors import Exit
 from rc_hpc.core.text import file_stem
 from rc_hpc.kinds.census.coincidence import clearest, coincidences
 from rc_hpc.kinds.census.from_file import read_computed
+from rc_hpc.kinds.census.show import show
 from rc_hpc.kinds.packed.about import ranges
 from rc_hpc.render import main as render
 from rc_hpc.show import main
 from rc_hpc.sweep import main as sweep
+from rc_hpc.tables import main as tables
 
 #: SiO2 in P6_222: on cameras along b and c silicon is seen where none is.
 QUARTZ = crystal(
@@ -132,6 +135,18 @@ def test_other_kinds_say_what_can_be_shown(file, tmp_path, capsys):
     assert "is a renders file, of which no structure" in capsys.readouterr().err
 
 
+def test_a_legend_says_which_colour_is_which_element(file):
+    _, figure = show(file, None, "quartz.cif", None)
+    (legend,) = [one for part in figure.subfigs for one in part.legends if one.get_texts()]
+    told = {
+        text.get_text(): mark
+        for text, mark in zip(legend.get_texts(), legend.legend_handles, strict=True)
+    }
+    assert list(told) == ["O", "Si"]
+    assert np.allclose(told["Si"].get_markerfacecolor(), jmol_colors[14])
+    assert np.allclose(told["O"].get_markerfacecolor(), jmol_colors[8])
+
+
 def test_packed_structures_are_shown(file, tmp_path, capsys):
     packed = str(file.with_name("mine.packed.h5"))
     assert main([packed, "salt.cif", "-o", str(tmp_path)]) == Exit.CLEAN
@@ -139,6 +154,8 @@ def test_packed_structures_are_shown(file, tmp_path, capsys):
     assert "as read: cubic, Fm-3m (225)" in told and "a, b, c 5.64, 5.64, 5.64 Å" in told
     assert "alpha, beta, gamma 90, 90, 90 degrees" in told
     assert (tmp_path / "salt.cif.png").stat().st_size > 5_000
+    assert tables([packed, "--table", "failures"]) == Exit.CLEAN
+    assert capsys.readouterr().out.startswith("Of 3 structures 1 was refused.\n")
     assert main([packed, "slat.cif"]) == Exit.USAGE
     assert "salt.cif" in capsys.readouterr().err
 

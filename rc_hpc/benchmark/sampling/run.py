@@ -19,8 +19,8 @@ from rc_hpc.report.tables import write_bytes
 if TYPE_CHECKING:
     from matplotlib.figure import Figure, SubFigure
 
-#: Columns of the page, height of a row of questions, in, and characters of a line.
-COLUMNS, ROW_IN, WRAP = 2, 2.25, 80
+#: Height of a group of pictures and of a line of words, in, and characters of a line.
+PICTURES_IN, LINE_IN, WRAP = 2.3, 0.125, 125
 #: Dots per inch of the page: a picture of 512 px stays sharp.
 DPI = 300
 
@@ -56,16 +56,18 @@ def draw(package: Package, questions: list[Question]) -> Figure:
     """The page."""
     from matplotlib.figure import Figure
 
-    rows = -(-len(questions) // COLUMNS)
-    page = Figure(figsize=(style.PAGE_IN, min(ROW_IN * rows, style.HIGHEST_IN)))
-    parts = page.subfigures(rows, COLUMNS, squeeze=False).ravel()
-    for part, question in zip(parts, questions, strict=False):
+    heights = [
+        PICTURES_IN * len(one.groups) + LINE_IN * (len(_words(one)) + 2) for one in questions
+    ]
+    page = Figure(figsize=(style.PAGE_IN, sum(heights)))
+    parts = page.subfigures(len(questions), 1, squeeze=False, height_ratios=heights).ravel()
+    for part, question in zip(parts, questions, strict=True):
         _question(part, package, question)
     return page
 
 
-def _question(part: SubFigure, package: Package, question: Question) -> None:
-    """Pictures above, words below."""
+def _words(question: Question) -> list[str]:
+    """The question and its options, the right one marked, as lines."""
     lines = textwrap.wrap(question.question, WRAP)
     options = [
         line
@@ -76,12 +78,17 @@ def _question(part: SubFigure, package: Package, question: Question) -> None:
             subsequent_indent="    ",
         )
     ]
-    text_in = 0.095 * (len(lines) + len(options)) + 0.1
+    return [*lines, *options]
+
+
+def _question(part: SubFigure, package: Package, question: Question) -> None:
+    """Pictures above, words below."""
+    lines = _words(question)
     height = part.bbox.height / part.figure.dpi
-    share = max(0.2, 1 - text_in / height)
+    top, bottom = 1 - 1.6 * LINE_IN / height, LINE_IN * (len(lines) + 1) / height
     n_groups, n = len(question.groups), len(question.groups[0])
     shown = part.add_gridspec(
-        n_groups, n, left=0.02, right=0.98, top=0.93, bottom=1 - share + 0.01, wspace=0.03
+        n_groups, n, left=0.02, right=0.98, top=top, bottom=bottom, wspace=0.03, hspace=0.03
     )
     for row, group in enumerate(question.groups):
         for column, entry in enumerate(group):
@@ -89,9 +96,8 @@ def _question(part: SubFigure, package: Package, question: Question) -> None:
             ax.imshow(_picture(package, entry), interpolation="lanczos")
             ax.set_axis_off()
     title = f"{question.stratum.replace('_', ' ')}   {question.id}"
-    part.text(0.02, 0.99, title, fontsize=7, weight="bold", va="top")
-    words = "\n".join([*lines, *options])
-    part.text(0.02, 1 - share - 0.01, words, fontsize=5.5, va="top", linespacing=1.15)
+    part.text(0.02, 1 - 0.4 * LINE_IN / height, title, fontsize=7, weight="bold", va="top")
+    part.text(0.02, bottom, "\n".join(lines), fontsize=7, va="top", linespacing=1.15)
 
 
 def _picture(package: Package, entry: str):

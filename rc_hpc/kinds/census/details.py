@@ -55,14 +55,14 @@ def details(path: Path) -> Details:
         nearest = np.where(pairs, cells["phantom_delta"], np.inf).min(axis=1)
         nearest[nearest < NUMERICAL_ZERO] = 0
         columns["phantoms_from_angstrom"] = _told(done, nearest)
-    fails = f"of which some view subset reads another {labels.noun}"
+    fails = f"read as another {labels.noun} by some view subset"
     other = "crystal" if labels.cells else "molecule"
     told = (
-        f"right, certified and unique (no other {other} has the pictures, with whatever number of "
-        "atoms): on all cameras; certified below the smaller of the smallest delta "
-        "with a phantom and half the smallest distance of one species; wrong subsets: how many "
-        f"read another {labels.noun}; phantom pairs: phantoms by acceptance at delta on the pairs "
-        f"of cameras, and the smallest delta with one (inf: none up to the horizon) "
+        f"right, certified (at delta {options.delta:g} Å), unique (no other {other} has the "
+        "pictures): on all cameras; certified below: at every delta under this one (a phantom may "
+        "exist from there on and at delta be so near an atom that it no longer counts, hence a yes "
+        "beside a smaller length); phantom pairs: pairs of cameras with phantoms at delta, and how "
+        "many; phantoms from: the smallest delta with one (inf: none was found) "
         f"({options.caption()})"
     )
     everything = wrong.sum(axis=1)

@@ -232,12 +232,13 @@ def _cameras(protocol: Protocol) -> dict[str, np.ndarray]:
 
 
 def _look(numbers: list[int]) -> dict[str, Any]:
-    """Radii, Å, and colours of the elements in use."""
-    from ase.data import covalent_radii
+    """Symbols, radii, Å, and colours of the elements in use."""
+    from ase.data import chemical_symbols, covalent_radii
     from ase.data.colors import jmol_colors
 
     colours = {n: [round(255 * float(one)) for one in jmol_colors[n]] for n in numbers}
     return {
+        "symbol": {n: chemical_symbols[n] for n in numbers},
         "radius": {n: round(RADII * float(covalent_radii[n]), 4) for n in numbers},
         "colour": {n: "#{:02x}{:02x}{:02x}".format(*rgb) for n, rgb in colours.items()},
     }

@@ -11,9 +11,12 @@ from rc_hpc.geometry.protocol import Protocol
 from rc_hpc.kinds.census.coincidence import clearest
 from rc_hpc.kinds.common.picture import (
     COLUMNS,
+    LEGEND_COLUMNS,
+    LEGEND_IN,
     RADII,
     VIEWS_IN,
     draw_discs,
+    element_handles,
     in_notebooks,
     projected,
     scales,
@@ -80,7 +83,9 @@ def draw_views(
     rows = -(-len(protocol.views) // COLUMNS)
     several = len(subsets) <= MOST_SUBSETS
     below = BARS_IN + ROW_IN * len(protocol.views) if several else 0.0
-    heights = [VIEWS_IN] * rows + [PAIR_IN] * bool(len(phantoms)) + [below] * several
+    elements = element_handles(numbers)
+    legend = LEGEND_IN * -(-len(elements) // LEGEND_COLUMNS)
+    heights = [VIEWS_IN] * rows + [legend] + [PAIR_IN] * bool(len(phantoms)) + [below] * several
     with style.styled():
         figure = Figure(figsize=(style.PAGE_IN, sum(heights)), layout="constrained")
         parts = figure.subfigures(len(heights), 1, squeeze=False, height_ratios=heights)[:, 0]
@@ -93,8 +98,9 @@ def draw_views(
                     _view(ax, protocol, camera, positions, numbers, points)
                     marked = protocol.views[camera] in subset.split("+")
                     ax.set_title(protocol.views[camera], color="black" if marked else "0.6")
+        parts[rows].legend(handles=elements, loc="center", ncols=LEGEND_COLUMNS)
         if len(phantoms):
-            _pair(parts[rows], protocol, positions, numbers, phantoms)
+            _pair(parts[rows + 1], protocol, positions, numbers, phantoms)
         if several:
             _all_subsets(parts[-1], protocol, subsets, subset, labels)
         figure.suptitle(

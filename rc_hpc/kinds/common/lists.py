@@ -44,7 +44,7 @@ class Details:
     wrong : (n,) int64
         How much of a structure is wrong; 0 is nothing. The failures are sorted by it.
     fails
-        What makes a structure a failure beside a status other than ok, in words.
+        What makes a structure a failure beside a status other than ok: what it was.
     told
         What the columns mean and under which conditions they hold, for the caption.
     """
@@ -77,20 +77,22 @@ def lists_of(path: Path, kind: Kind, names: Sequence[str]) -> list[Table]:
         frame, after = _plain(path), ("message",)
     refused = (frame["status"] != Status.ok.name).to_numpy()
     wrong = refused.astype(np.int64) * np.iinfo(np.int64).max
-    fails, told = "that were refused", ""
+    fails, told = "refused", ""
     if details:
         for name, values in details.columns.items():
             dtype = "Float64" if name.endswith("_angstrom") else object
             place = len(frame.columns) - len(after)
             frame.insert(place, name, pd.Series(values, dtype=dtype))
         wrong = np.where(refused, wrong, details.wrong)
-        fails, told = f"{fails} or {details.fails}", f"; {details.told}"
+        fails, told = f"{fails} or {details.fails}", f". Columns: {details.told}"
     tables = []
     for name in names:
         if name == "failures":
             order = np.argsort(-wrong, kind="stable")
             its = frame.iloc[order[: int((wrong > 0).sum())]].reset_index(drop=True)
-            what = f"The {len(its)} of {len(frame)} {kind.unit} {fails}, the worst first"
+            count = f"{len(its)} {'was' if len(its) == 1 else 'were'}" if len(its) else "none was"
+            order_told = "; the worst first" if len(its) > 1 else ""
+            what = f"Of {len(frame)} {kind.unit} {count} {fails}{order_told}"
         else:
             its, what = frame, f"All {len(frame)} {kind.unit}"
         tables.append(Table(name, f"{what}{told}.", its, brief=f"{what}."))

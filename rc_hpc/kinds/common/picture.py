@@ -14,7 +14,10 @@ from rc_hpc.report import style
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
+    from matplotlib.lines import Line2D
 
+#: Elements in a row of a legend, and its height, in.
+LEGEND_COLUMNS, LEGEND_IN = 10, 0.25
 #: Views side by side.
 COLUMNS = 5
 #: Height of a row of views, in.
@@ -60,6 +63,28 @@ def draw_discs(
     ax.add_collection(PatchCollection(discs, facecolor=colors, edgecolor="black", linewidth=0.5))
 
 
+def element_handles(numbers: np.ndarray) -> list[Line2D]:
+    """Entries of a legend: which colour is which element."""
+    from ase.data import chemical_symbols
+    from ase.data.colors import jmol_colors
+    from matplotlib.lines import Line2D
+
+    return [
+        Line2D(
+            [],
+            [],
+            linestyle="none",
+            marker="o",
+            markersize=7,
+            markerfacecolor=jmol_colors[number],
+            markeredgecolor="black",
+            markeredgewidth=0.5,
+            label=chemical_symbols[number],
+        )
+        for number in np.unique(numbers).tolist()
+    ]
+
+
 def draw_atoms(protocol: Protocol, positions: np.ndarray, numbers: np.ndarray) -> Figure:
     """A structure in all views of a protocol."""
     from matplotlib.figure import Figure
@@ -75,6 +100,8 @@ def draw_atoms(protocol: Protocol, positions: np.ndarray, numbers: np.ndarray) -
                 ax.autoscale_view()
                 ax.set_aspect("equal", anchor="N")
                 ax.set_title(protocol.views[camera])
+        handles = element_handles(numbers)
+        figure.legend(handles=handles, loc="outside lower center", ncols=LEGEND_COLUMNS)
     in_notebooks(figure)
     return figure
 

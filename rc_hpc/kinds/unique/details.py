@@ -50,7 +50,7 @@ def details(path: Path) -> Details:
         f"({options.caption()})"
     )
     wrong = (open_cells * subsets.sizes).sum(axis=(1, 2)).astype(np.int64)
-    return Details(columns, wrong, "that some view subset leaves undetermined or unknown", told)
+    return Details(columns, wrong, "left undetermined or unknown by some view subset", told)
 
 
 def _named(names: list[str]) -> str:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from rc_hpc.geometry.cameras import rotation_from_direction
+from rc_hpc.kinds.common.picture import element_handles
 from rc_hpc.kinds.unique.pairs import Pair
 from rc_hpc.report import style
 
@@ -46,7 +47,8 @@ def draw_pair(pair: Pair, protocol: Mapping[str, Any]) -> Figure:
         axes[0, column].set_title(f"camera {name}" if column else name)
         _same_limits(axes[:, column])
         _scale(*axes[:, column])
-    _elements(axes[0, 0], pair.numbers[pair.atom | pair.witness])
+    handles = element_handles(pair.numbers[pair.atom | pair.witness])
+    made.legend(handles=handles, loc="outside lower center", ncols=len(handles))
     told = "; ".join(pair.policies)
     made.suptitle(f"The same pictures under {' and '.join(views)} (policies: {told})", fontsize=9)
     return made
@@ -103,23 +105,3 @@ def _scale(above: Axes, ax: Axes) -> None:
     ax.text(low + length, at, f"  {length} Å", va="center", fontsize=7)
     for one in (above, ax):
         one.set_ylim(at - 0.02 * (top - bottom), top)
-
-
-def _elements(ax: Axes, numbers: np.ndarray) -> None:
-    from ase.data import chemical_symbols
-    from ase.data.colors import jmol_colors
-    from matplotlib.lines import Line2D
-
-    handles = [
-        Line2D(
-            [],
-            [],
-            linestyle="none",
-            marker="o",
-            markerfacecolor=jmol_colors[number],
-            markeredgecolor="black",
-            label=chemical_symbols[number],
-        )
-        for number in np.unique(numbers).tolist()
-    ]
-    ax.figure.legend(handles=handles, loc="outside lower center", ncols=len(handles))

@@ -9,7 +9,7 @@ const make = (tag, text, className) => {
 const SVG = "http://www.w3.org/2000/svg";
 const ROW = 40, MOST = 8e6, CANVAS_ABOVE = 500, CROWD = 60, VIEW = 190;
 const KINDS = { u1: Uint8Array, u2: Uint16Array, i4: Int32Array, u4: Uint32Array, f4: Float32Array };
-let data = null, shown = [], selected = -1, sorting = { key: "", down: false }, subset = 0;
+let data = null, shown = [], selected = -1, sorting = { key: "wrong", down: true }, subset = 0;
 
 function starts(sizes) {
   const found = new Uint32Array(sizes.length + 1);
@@ -64,9 +64,16 @@ const wrongCount = (k) => {
   return n;
 };
 
+/* What fails, the worst first: refused, then wrong on all cameras, then on most subsets. */
+const failing = (k) => {
+  if (!computed(k)) return 1e6;
+  const full = data.sizes.indexOf(data.views.length), n = data.subsets.length;
+  return wrongCount(k) + (full >= 0 && data.right[at(k, full)] === 0 ? n : 0);
+};
+
 const KEYS = {
   id: (k) => data.id[k], formula: (k) => data.formula[k], atoms: (k) => data.atoms[k],
-  system: (k) => data.number[k] || data.system[k], wrong: (k) => computed(k) ? wrongCount(k) : 1e6,
+  system: (k) => data.number[k] || data.system[k], wrong: failing,
   phantoms: (k) => computed(k) ? pairPhantoms(k) : -1,
 };
 const NUMBERS = {
@@ -105,11 +112,9 @@ function find() {
   const match = matcher($("search").value);
   shown = [];
   for (let k = 0; k < data.n; k++) if (match(k)) shown.push(k);
-  if (sorting.key) {
-    const value = KEYS[sorting.key], sign = sorting.down ? -1 : 1;
-    const of = Array.from({ length: data.n }, (_, k) => value(k));
-    shown.sort((a, b) => (of[a] < of[b] ? -sign : of[a] > of[b] ? sign : a - b));
-  }
+  const value = KEYS[sorting.key], sign = sorting.down ? -1 : 1;
+  const of = Array.from({ length: data.n }, (_, k) => value(k));
+  shown.sort((a, b) => (of[a] < of[b] ? -sign : of[a] > of[b] ? sign : a - b));
   $("count").textContent = `${shown.length} of ${data.n} structures`;
   $("height").style.height = `${Math.min(shown.length * ROW, MOST)}px`;
   $("rows").scrollTop = 0;
@@ -278,10 +283,26 @@ function open(k, keep = false) {
     figure.append(make("figcaption", name));
     views.append(figure);
   });
-  one.append(views, subsetButtons(k));
+  one.append(views, legendOf(k), subsetButtons(k));
   one.append(make("p", `Subsets of the cameras with their phantoms; red ones read another ${data.noun}. `
     + "Views outside the chosen subset are faded.", "caption"));
   paint();
+}
+
+function legendOf(k) {
+  const box = make("p", undefined, "legend");
+  const its = data.numbers.subarray(data.atomStart[k], data.atomStart[k + 1]);
+  for (const z of [...new Set(its)].sort((a, b) => a - b)) {
+    const svg = document.createElementNS(SVG, "svg"), disc = document.createElementNS(SVG, "circle");
+    for (const [name, value] of [["width", 16], ["height", 16]]) svg.setAttribute(name, value);
+    for (const [name, value] of [["cx", 8], ["cy", 8], ["r", 7], ["fill", data.colour[z]], ["stroke", "black"]])
+      disc.setAttribute(name, value);
+    svg.append(disc);
+    const entry = make("span");
+    entry.append(svg, ` ${data.symbol[z]}`);
+    box.append(entry);
+  }
+  return box;
 }
 
 function worst(k) {
@@ -337,7 +358,8 @@ async function start() {
   const titles = { id: "id", formula: "formula", atoms: "atoms", system: "label", wrong: "wrong", phantoms: "phantoms" };
   $("heads").append(make("span"));
   for (const [key, title] of Object.entries(titles)) {
-    const button = make("button", title, key === "system" ? "wide" : "");
+    const mark = key === sorting.key ? " ▼" : "";
+    const button = make("button", title + mark, key === "system" ? "wide" : "");
     button.addEventListener("click", () => {
       sorting = { key, down: sorting.key === key && !sorting.down };
       for (const other of $("heads").querySelectorAll("button")) other.textContent = other.textContent.replace(/ [▲▼]$/, "");
