@@ -127,6 +127,19 @@ def predictions_of(folder, census):
         (folder / f"{name}.json").write_text(to_json(made), encoding="utf-8")
 
 
+def test_the_first_table_is_that_of_the_default_census(tmp_path, monkeypatch, capsys):
+    from rc_hpc.census import main as census
+
+    monkeypatch.chdir(tmp_path)
+    assert census([]) == Exit.CLEAN
+    printed = [re.split(r" {2,}", line.strip()) for line in capsys.readouterr().out.splitlines()]
+    told = re.search(r"```\nstructures +quantity.*?\n(.*?)```", README, re.DOTALL)[1]
+    rows = [re.split(r" {2,}", line.strip()) for line in told.splitlines()]
+    assert len(rows) == 5
+    for row in rows:
+        assert any(set(row) <= set(line) for line in printed), row
+
+
 def test_every_line_is_run_or_told_where():
     run = {"More than one census", "Training on pixels", "Asking models, and reading the ladder"}
     run |= {"Your own structures", "Which of mine, why, show me", "The released study, read again"}
