@@ -13,6 +13,7 @@ import logging
 import os
 import signal
 import sys
+import textwrap
 import tomllib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -21,6 +22,7 @@ from typing import Any, NoReturn, TypeVar
 
 import rc_hpc
 from rc_hpc.core.errors import Exit, RcError, UsageError, fault_of_files
+from rc_hpc.core.glossary import used
 from rc_hpc.core.options import Opt, Options, declared, opt, text_of
 from rc_hpc.core.text import parse_toml
 
@@ -30,6 +32,8 @@ CODES = (
     "3 finished with failures recorded, 130 interrupted."
 )
 
+#: Of the lines that explain words, characters.
+_WIDTH = 98
 O = TypeVar("O", bound=Options)  # noqa: E741 - the options of a kind
 
 
@@ -84,11 +88,11 @@ class Parser(argparse.ArgumentParser):
 
     def __init__(self, prog: str, description: str, examples: str = "", **more: Any):
         description = description.strip().removeprefix("Command: ")
-        epilog = f"examples:\n{examples.rstrip()}\n\n{CODES}" if examples else CODES
+        above = f"examples:\n{examples.rstrip()}\n\n" if examples else ""
         super().__init__(
             prog=prog,
             description=description[:1].upper() + description[1:],
-            epilog=epilog,
+            epilog=f"{above}{CODES}",
             formatter_class=argparse.RawDescriptionHelpFormatter,
             allow_abbrev=False,
             **more,
@@ -97,6 +101,17 @@ class Parser(argparse.ArgumentParser):
         self._declared: dict[str, Opt] = {}
         self._groups: list[type[Options]] = []
         self.add_options(Talk)
+
+    def format_help(self) -> str:
+        """The help, with the words of the field that it uses explained."""
+        told = super().format_help()
+        words = "".join(
+            textwrap.fill(line, _WIDTH, initial_indent=f"  {word}: ", subsequent_indent="      ")
+            + "\n"
+            for word, line in used(told).items()
+        )
+        above, codes, last = told.rpartition("Exit codes:")
+        return f"{above}words:\n{words}\n{codes}{last}" if words else told
 
     def error(self, message: str) -> NoReturn:
         """Raise what is wrong as a `UsageError`: the usage alone would fill the screen."""

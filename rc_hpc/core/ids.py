@@ -1,4 +1,7 @@
-"""Lists of structures as files: one a line, an id or a JSON object with ``material_id``."""
+"""Lists of structures: ids with commas between them, or files.
+
+A line of a file is an id, or a JSON object with ``material_id``.
+"""
 
 from __future__ import annotations
 
@@ -7,6 +10,25 @@ from typing import Any
 
 from rc_hpc.core.errors import UsageError
 from rc_hpc.core.text import parse_json
+
+#: What ``--ids`` says of itself in every command.
+IDS = "only these: ids with commas between them, or a file with one a line"
+
+
+def asked_ids(text: str, flag: str) -> tuple[str, ...]:
+    """Ids of a file with one a line, or separated by commas.
+
+    Raises
+    ------
+    UsageError
+        The file cannot be read, or there are none.
+    """
+    if Path(text).is_file():
+        return read_ids(Path(text), flag)
+    ids = tuple(part for part in text.split(",") if part)
+    if not ids or Path(text).is_dir():
+        raise UsageError(f"{flag} {text}: give ids with commas between them, or a file of them")
+    return ids
 
 
 def read_ids(path: Path, flag: str) -> tuple[str, ...]:

@@ -10,13 +10,14 @@ from typing import TYPE_CHECKING
 
 from rc_hpc.core.errors import Exit, RcError, Status, UsageError
 from rc_hpc.core.files import appear, name_a_file, name_a_folder
+from rc_hpc.core.ids import asked_ids
 from rc_hpc.core.text import file_stem
 from rc_hpc.engine.report_options import ExportOptions
 from rc_hpc.engine.results import kind_of
-from rc_hpc.engine.selection import Selection, asked_ids
 from rc_hpc.kinds.common.atoms import packed_of, spare_inputs, spare_results
 from rc_hpc.kinds.common.exported import Exported
 from rc_hpc.kinds.common.lists import options_in
+from rc_hpc.kinds.common.selection import Selection
 from rc_hpc.kinds.registry import KINDS
 from rc_hpc.store.reader import read_table
 from rc_hpc.store.schema import of_molecules

@@ -20,7 +20,7 @@ from rc_hpc.core.errors import RcError, UsageError
 from rc_hpc.core.files import parts_folder
 from rc_hpc.core.text import storable
 from rc_hpc.engine.options import SourceOptions
-from rc_hpc.engine.selection import Selection
+from rc_hpc.kinds.common.selection import Selection
 from rc_hpc.parallel.launch import Comm, SerialComm, each, on_root
 from rc_hpc.structures.molecules import G2, as_molecule
 from rc_hpc.structures.poscar import read_poscar

@@ -11,7 +11,7 @@ from rc_hpc.core.errors import UsageError
 from rc_hpc.core.files import parts_folder
 from rc_hpc.core.kind import Kind
 from rc_hpc.core.options import Options, names, opt
-from rc_hpc.engine.selection import Selection
+from rc_hpc.kinds.common.selection import Selection
 from rc_hpc.kinds.registry import PACKED
 
 #: Endings of files that are packed already.

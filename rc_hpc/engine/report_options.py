@@ -9,7 +9,7 @@ from pathlib import Path
 from rc_hpc.core.errors import UsageError
 from rc_hpc.core.kind import EXPORTED, LIST_LINES
 from rc_hpc.core.options import Options, opt
-from rc_hpc.engine.selection import Selection
+from rc_hpc.kinds.common.selection import Selection
 from rc_hpc.kinds.registry import KINDS
 from rc_hpc.report.tables import ENDINGS
 

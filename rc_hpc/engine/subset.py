@@ -13,7 +13,7 @@ from rc_hpc.core.files import parts_folder
 from rc_hpc.engine.memory import chosen_rows
 from rc_hpc.engine.options import RunOptions
 from rc_hpc.engine.packing import packed_schema
-from rc_hpc.engine.selection import Selection
+from rc_hpc.kinds.common.selection import Selection
 from rc_hpc.kinds.packed.options import PackOptions
 from rc_hpc.kinds.packed.reader import PackedReader
 from rc_hpc.kinds.packed.schema import PACKED

@@ -10,7 +10,7 @@ from rc_hpc.answers.arms import released_name
 from rc_hpc.answers.extractions import read_extractions
 from rc_hpc.answers.task import SEVEN_SYSTEMS, Task
 from rc_hpc.core.errors import RcError, UsageError
-from rc_hpc.core.ids import read_ids
+from rc_hpc.core.ids import asked_ids
 from rc_hpc.engine.options import HDF5
 from rc_hpc.kinds.renders.manifest import Manifest, read_manifest
 from rc_hpc.vlm.cells import Cells
@@ -226,7 +226,7 @@ def open_inputs(options: SubjectOptions, arms: Sequence[str], task: Task = SEVEN
 def chosen(subjects: list[Subject], options: SubjectOptions) -> list[Subject]:
     """The subjects that --ids and --limit leave."""
     if options.ids is not None:
-        wanted = set(read_ids(options.ids, "--ids"))
+        wanted = set(asked_ids(options.ids, "--ids"))
         if missing := sorted(wanted - {subject.id for subject in subjects}):
             raise UsageError(
                 f"--ids {options.ids}: {len(missing)} of {len(wanted)} are not among the usable "

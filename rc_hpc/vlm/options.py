@@ -13,6 +13,7 @@ from rc_hpc.benchmark.letters import ARMS as LETTER_ARMS
 from rc_hpc.benchmark.letters import FOUR_LETTERS
 from rc_hpc.benchmark.package import SETS
 from rc_hpc.core.errors import UsageError
+from rc_hpc.core.ids import IDS
 from rc_hpc.core.options import Options, at_least, opt
 from rc_hpc.core.text import parse_json
 from rc_hpc.core.vocabulary import TRUTHS
@@ -146,7 +147,7 @@ class SubjectOptions(Options):
         choices=TRUTHS,
     )
     set_name: str = opt("full", "which questions of a package", name="set", choices=tuple(SETS))
-    ids: Path | None = _file("only these ids, one a line")
+    ids: str | None = opt(None, IDS, metavar="IDS|FILE", recorded=False)
     limit: int | None = opt(
         None,
         "only N structures, scattered over the input",

@@ -16,6 +16,7 @@ from rc_hpc.kinds.design.oracle import sample_scores
 from rc_hpc.kinds.design.search import search
 from rc_hpc.kinds.design.sides import split_sides
 from rc_hpc.oracle.cell import PackedCell
+from rc_hpc.sweep import main as sweep
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 import naive
@@ -307,3 +308,11 @@ def test_verdict_counts_what_its_definition_says():
     assert comparison.phantoms(design)[
         ["subsets", "with_phantom", "phantoms"]
     ].drop_duplicates().values.tolist() == [[1, 80, 240]]
+
+
+def test_a_dry_run_tells_of_a_search_that_is_not_made_yet(tmp_path, capsys):
+    asked = ["design", "prototypes", "--sample", "3", "--dry-run", "-o", str(tmp_path / "d.h5")]
+    assert sweep(asked) == 0
+    told = capsys.readouterr().out
+    assert "structures: 3" in told and "room that it wants" in told
+    assert not (tmp_path / "d.h5").exists()

@@ -15,6 +15,7 @@ from rc_hpc.core.errors import Status
 from rc_hpc.core.vocabulary import RELEASED, ReadStatus
 from rc_hpc.engine.validate import validate
 from rc_hpc.figures import main as figures
+from rc_hpc.kinds.common.selection import Selection
 from rc_hpc.kinds.readings.show import show as show_one
 from rc_hpc.kinds.readings.source import open_pictures
 from rc_hpc.kinds.renders.manifest import read_manifest
@@ -151,8 +152,7 @@ def test_the_truth_does_not_reach_the_reader(rendered, readings, tmp_path):
 
 
 def test_what_the_level_does_not_name_does_not_reach_the_reader(rendered, tmp_path):
-    ids, noisy = tmp_path / "ids", copied(rendered, tmp_path)
-    ids.write_text("salt.cif\n")
+    ids, noisy = "salt.cif", copied(rendered, tmp_path)
     geometry = [f"pictures/{name}" for name in ("px_per_angstrom", "origin_u", "origin_v")]
     spoilt = spoil(noisy, ("structures/lattice", *geometry))
     assert {"discs/u", "discs/number", "structures/space_group"} <= spoilt
@@ -230,7 +230,7 @@ def test_pictures_drawn_otherwise_are_never_certified(rendered, tmp_path):
 
 
 def test_what_is_known_follows_the_level(rendered):
-    source = open_pictures(rendered, None, None, None)
+    source = open_pictures(rendered, Selection(), None, None)
     assert source.more("K0") == {}
     assert set(source.more("K1")["salt.cif"]) == {"lattice_A", "pixels_per_A", "origins_px"}
     assert source.more("K2")["salt.cif"]["species"] == (11,) * 4 + (17,) * 4
@@ -274,7 +274,8 @@ def test_the_released_reading_is_named_and_never_certified(rendered, knowledge, 
         (["{folder}", "--knowledge", "released"], "tells no lattice"),
         (["nowhere.h5"], "no file nowhere.h5"),
         (["{renders}", "--cameras", "frozen"], "tells its own"),
-        (["{renders}", "--ids", "{strange}"], "has no 'unknown'"),
+        (["{renders}", "--ids", "{strange}"], "--ids: 1 of 1 are not in"),
+        (["{renders}", "--ids", "nowhere.txt"], "nor is there a file of that name"),
         (["{folder}", "--knowledge", "K1"], "tells no lattice"),
         (["{folder}", "--convention", "C9"], "no convention 'C9'"),
         (["{empty}"], "holds no PNG"),

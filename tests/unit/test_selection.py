@@ -17,8 +17,8 @@ from test_show import QUARTZ
 from rc_hpc.census import main as census
 from rc_hpc.core.errors import Exit, UsageError
 from rc_hpc.diff import main as diff
-from rc_hpc.engine.selection import Selection
 from rc_hpc.export import main as export
+from rc_hpc.kinds.common.selection import Selection
 from rc_hpc.pack import main as pack
 from rc_hpc.store.reader import read_table
 from rc_hpc.tables import main as tables

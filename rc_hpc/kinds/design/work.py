@@ -27,17 +27,21 @@ def _pictures(options: DesignOptions) -> int:
     return 1 + options.seeds * sum(sigma > 0 for sigma in options.sigmas)
 
 
-def _most_views(options: DesignOptions) -> int:
-    return max(len(protocol["views"]) for protocol in options.protocols)
+def _protocols(options: DesignOptions) -> list[int]:
+    """Views of each protocol; before the search of as many as there may be."""
+    found = [len(protocol["views"]) for protocol in options.protocols]
+    beside = [len(protocol["views"]) for protocol in options.beside]
+    return found or [options.views] * options.shortlist + beside
 
 
 def dims(options: DesignOptions) -> dict[str, int]:
     """Lengths of the dimensions that the schema leaves open."""
+    views = _protocols(options)
     return {
         "setting": len(SWEEP),
-        "protocol": len(options.protocols),
-        "view": _most_views(options),
-        "size": _most_views(options) - 1,
+        "protocol": len(views),
+        "view": max(views),
+        "size": max(views) - 1,
         "sigma": len(options.sigmas),
         "seed": options.seeds,
     }
@@ -64,7 +68,7 @@ def statics(options: DesignOptions) -> dict[str, Any]:
         **scores,
         **noise_axes(options.sigmas, options.seeds),
         "axes/size": (
-            np.arange(2, 1 + _most_views(options)),
+            np.arange(2, 1 + max(_protocols(options))),
             "1",
             "Views of a subset.",
             ("size",),

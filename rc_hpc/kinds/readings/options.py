@@ -10,6 +10,7 @@ from rc_hpc.core import constants
 from rc_hpc.core.lazy import resolve
 from rc_hpc.core.options import Options, at_least, derived, opt, positive
 from rc_hpc.core.vocabulary import COLOURS, LEVELS, RELEASED
+from rc_hpc.kinds.common.selection import Selection
 
 if TYPE_CHECKING:
     from rc_hpc.kinds.common.source import Source
@@ -23,8 +24,8 @@ class PicturesSource(Options):
     ----------
     pictures
         Manifest of a rendering run, or folder of PNGs.
-    ids
-        File of the only ids wanted.
+    chosen
+        Which crystals of them.
     cameras, convention
         Of a folder; a manifest tells its own.
     """
@@ -37,9 +38,7 @@ class PicturesSource(Options):
         metavar="RENDERS.h5|DIR",
         recorded=False,
     )
-    ids: Path | None = opt(
-        None, "only the ids in this file, one a line", parse=Path, metavar="FILE", recorded=False
-    )
+    chosen: Selection = Selection()
     cameras: str | None = opt(
         None,
         "cameras of a folder: frozen, off-axis, or a TOML file",
@@ -69,7 +68,7 @@ class PicturesSource(Options):
             The manifest, the folder, or a file of cameras or convention cannot be read.
         """
         found: Source = resolve("rc_hpc.kinds.readings.source:open_pictures")(
-            self.pictures, self.ids, self.cameras, self.convention
+            self.pictures, self.chosen, self.cameras, self.convention
         )
         return found
 

@@ -17,12 +17,12 @@ import numpy as np
 
 from rc_hpc.core.errors import Status, UsageError, fault_of
 from rc_hpc.core.files import read_regular
-from rc_hpc.core.ids import read_ids
 from rc_hpc.core.text import storable
 from rc_hpc.core.vocabulary import RELEASED
 from rc_hpc.geometry.protocol import Protocol, load_protocol
 from rc_hpc.images.files import HDF5, LARGEST_FILE
 from rc_hpc.images.pixels import rgb_of
+from rc_hpc.kinds.common.selection import Selection
 from rc_hpc.kinds.common.source import Listed
 from rc_hpc.kinds.readings.told import centres, geometry
 from rc_hpc.kinds.renders.manifest import read_manifest
@@ -90,7 +90,7 @@ class Pictures(Listed):
 
 
 def open_pictures(
-    path: Path, ids: Path | None, cameras: str | None, convention: str | None
+    path: Path, chosen: Selection, cameras: str | None, convention: str | None
 ) -> Pictures:
     """The pictures that were asked for; see `rc_hpc.kinds.readings.options.PicturesSource`.
 
@@ -104,25 +104,20 @@ def open_pictures(
             raise UsageError(
                 f"--cameras and --convention are of a folder of pictures; {path} tells its own"
             )
-        return _of_manifest(path, _wanted(ids))
+        return _of_manifest(path, chosen)
     if not path.is_dir():
         raise UsageError(f"no manifest (.h5) and no folder {path}")
     protocol = load_protocol(cameras or "frozen")
     protocol.require_orthographic("readings")
-    return _of_folder(path, _wanted(ids), protocol, load_convention(convention or "C1"))
+    return _of_folder(path, chosen, protocol, load_convention(convention or "C1"))
 
 
-def _wanted(file: Path | None) -> Sequence[str] | None:
-    return None if file is None else read_ids(file, "--ids")
-
-
-def _of_manifest(path: Path, wanted: Sequence[str] | None) -> Pictures:
+def _of_manifest(path: Path, chosen: Selection) -> Pictures:
     if not path.is_file():
         raise UsageError(f"no file {path}")
     manifest = read_manifest(path)
     ids = list(dict.fromkeys(manifest.ids))
-    if wanted is not None:
-        ids = _only(ids, wanted, path)
+    ids = _only(ids, chosen, path)
     items, lacking = [], []
     for id_ in ids:
         row = manifest.row[id_]
@@ -140,9 +135,7 @@ def _of_manifest(path: Path, wanted: Sequence[str] | None) -> Pictures:
     )  # fmt: skip
 
 
-def _of_folder(
-    path: Path, wanted: Sequence[str] | None, protocol: Protocol, drawn: Convention
-) -> Pictures:
+def _of_folder(path: Path, chosen: Selection, protocol: Protocol, drawn: Convention) -> Pictures:
     try:
         folders = sorted(one for one in path.iterdir() if one.is_dir())
         if any(one.suffix.lower() == ".png" for one in path.iterdir()):
@@ -150,7 +143,7 @@ def _of_folder(
     except OSError as error:
         raise fault_of(path)(f"{path}: cannot be listed ({error.strerror})") from error
     by_id = {(one.resolve() if one == path else one).name: one for one in folders}
-    ids = list(by_id) if wanted is None else _only(list(by_id), wanted, path)
+    ids = _only(list(by_id), chosen, path)
     items, lacking, content = [], [], [json.dumps([protocol.identity(), drawn.identity()])]
     sizes = []
     for id_ in ids:
@@ -174,10 +167,8 @@ def _of_folder(
     )
 
 
-def _only(ids: Sequence[str], wanted: Sequence[str], where: Path) -> list[str]:
-    if strange := [id_ for id_ in wanted if id_ not in set(ids)]:
-        raise UsageError(f"--ids: {where} has no {strange[0]!r}")
-    return [id_ for id_ in ids if id_ in set(wanted)]
+def _only(ids: list[str], chosen: Selection, where: Path) -> list[str]:
+    return [ids[place] for place in chosen.places(ids, str(where))] if chosen.given else ids
 
 
 def _sha256(path: Path) -> str:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from rc_hpc.core.errors import UsageError
-from rc_hpc.core.ids import read_ids
+from rc_hpc.core.ids import IDS, asked_ids
 from rc_hpc.core.options import Options, at_least, opt
 from rc_hpc.core.text import storable
 
@@ -22,22 +22,6 @@ _NAMED = 5
 def _sample(flag: str, text: str) -> None:
     if not re.fullmatch(r"[1-9]\d{0,17}(:\d{1,18})?", text, re.ASCII):
         raise UsageError(f"{flag} {text}: write it as N or N:SEED, whole numbers, such as 100:7")
-
-
-def asked_ids(text: str, flag: str) -> tuple[str, ...]:
-    """Ids of a file with one a line, or separated by commas.
-
-    Raises
-    ------
-    UsageError
-        The file cannot be read, or there are none.
-    """
-    if Path(text).is_file():
-        return read_ids(Path(text), flag)
-    ids = tuple(part for part in text.split(",") if part)
-    if not ids or Path(text).is_dir():
-        raise UsageError(f"{flag} {text}: give ids with commas between them, or a file of them")
-    return ids
 
 
 @dataclass(frozen=True)
@@ -56,7 +40,7 @@ class Selection(Options):
 
     ids: str | None = opt(
         None,
-        "only these: ids with commas between them, or a file with one a line",
+        IDS,
         metavar="IDS|FILE",
         recorded=False,
     )
@@ -112,7 +96,7 @@ class Selection(Options):
                 shown = ", ".join(missing[:_NAMED]) + (", ..." if len(missing) > _NAMED else "")
                 raise UsageError(
                     f"--ids: {len(missing)} of {len(wanted)} are not in {where}: {shown}; check "
-                    f"their spelling (ids there are such as {ids[0]!r})"
+                    f"their spelling (ids there are such as {ids[0]!r}{_no_file(self.ids)})"
                     if ids
                     else f"no structures in {where}"
                 )
@@ -130,6 +114,12 @@ class Selection(Options):
         if not left:
             raise UsageError(f"nothing of {where} is left: exclude less")
         return left
+
+
+def _no_file(asked: str) -> str:
+    """That what was asked for is no file, where one may have been meant."""
+    named = "," not in asked and not Path(asked).is_file()
+    return "; nor is there a file of that name" if named else ""
 
 
 def _lot(id_: str, seed: str) -> bytes:
