@@ -12,9 +12,13 @@ from rc_hpc.kernels.compiled import inner, kernel
 from rc_hpc.kernels.grid import GRID_POINTS, make_grid, nearest_in_grid
 from rc_hpc.kernels.records import Candidates
 from rc_hpc.kernels.search import (
+    MANY,
+    bound_from,
+    bounds_table,
     first_as_near,
     height2,
     height3,
+    height_scale,
     lower_bound,
     nearest2_from,
     nearest3,
@@ -184,9 +188,7 @@ def fill_candidates(points, heights_and_order, cameras, frames, counts, reach, b
     n_views = screen.shape[0]
     n_species = view_starts.shape[1] - 1
     total = counts.sum()
-    met_pair = np.empty(total, np.int32)
-    met_first = np.empty(total, np.int32)
-    met_second = np.empty(total, np.int32)
+    rays = np.empty((total, 3), np.int32)  # pair, first, second: together, since read together
     met_height = np.empty(total)
     begin = np.zeros(n_species + 1, np.int64)
     for s in range(n_species):
@@ -223,10 +225,8 @@ def fill_candidates(points, heights_and_order, cameras, frames, counts, reach, b
             for k in range(size):
                 i, j = first[k], second[k]
                 x, y, z = _midpoint(screen, along, pairs, frames, p, i, j)
-                met_pair[c] = p
                 met_species[c] = s
-                met_first[c] = i
-                met_second[c] = j
+                rays[c, 0], rays[c, 1], rays[c, 2] = p, i, j
                 met_height[c] = height3(x, y, z)
                 c += 1
 
@@ -237,10 +237,12 @@ def fill_candidates(points, heights_and_order, cameras, frames, counts, reach, b
         met[cursor[met_species[c]]] = c
         cursor[met_species[c]] += 1
     pair = np.empty(total, np.int32)
+    own_points = np.empty((total, 2), np.int32)
     species = np.empty(total, np.int32)
     position = np.empty((total, 3))
     height = np.empty(total)
     gap = np.empty(total)
+    nothing = np.empty(0, np.int64)
     residual = np.empty((total, n_views))
     nearest = np.empty((total, n_views), np.int32)
     for s in range(n_species):
@@ -249,32 +251,39 @@ def fill_candidates(points, heights_and_order, cameras, frames, counts, reach, b
         for c in range(begin[s], begin[s + 1]):
             m = own[ranks[c - begin[s]]]
             met[c] = m
-            p, i, j = met_pair[m], met_first[m], met_second[m]
+            p, i, j = rays[m, 0], rays[m, 1], rays[m, 2]
             x, y, z = _midpoint(screen, along, pairs, frames, p, i, j)
-            pair[c] = p
+            pair[c], own_points[c, 0], own_points[c, 1] = p, i, j
             species[c] = s
             position[c, 0], position[c, 1], position[c, 2] = x, y, z
             height[c] = met_height[m]
             gap[c] = abs(along[p, 0, i] - along[p, 1, j])
         for u in range(n_views):
-            own_heights, own_points = heights[u], screen[u]
+            view_heights, view_points = heights[u], screen[u]
             low, high = view_starts[u, s], view_starts[u, s + 1]
+            tabled = high - low >= MANY
+            table, scale = nothing, 0.0
+            if tabled:
+                table = bounds_table(view_heights, low, high)
+                scale = height_scale(view_heights, low, high)
             for c in range(begin[s], begin[s + 1]):
                 x, y, z = position[c, 0], position[c, 1], position[c, 2]
                 sx = x * rotations[u, 0, 0] + y * rotations[u, 1, 0] + z * rotations[u, 2, 0]
                 sy = x * rotations[u, 0, 1] + y * rotations[u, 1, 1] + z * rotations[u, 2, 1]
                 if pairs[pair[c], 0] == u:  # half a gap away
-                    near = met_first[met[c]]
+                    near = own_points[c, 0]
                 elif pairs[pair[c], 1] == u:
-                    near = met_second[met[c]]
+                    near = own_points[c, 1]
+                elif tabled:
+                    near = bound_from(table, scale, view_heights, low, high, height2(sx, sy))
                 else:
-                    near = lower_bound(own_heights, low, high, height2(sx, sy))
+                    near = lower_bound(view_heights, low, high, height2(sx, sy))
                 nearest[c, u], residual[c, u] = nearest2_from(
-                    own_heights, own_points, low, high, near, sx, sy, reach
+                    view_heights, view_points, low, high, near, sx, sy, reach
                 )
                 if nearest[c, u] > low:
                     limit = residual[c, u] + tie
                     nearest[c, u] = first_as_near(
-                        own_heights, own_points, low, nearest[c, u], sx, sy, limit
+                        view_heights, view_points, low, nearest[c, u], sx, sy, limit
                     )
     return Candidates(pair, species, met, position, height, gap, residual, nearest)

@@ -15,6 +15,8 @@ from rc_hpc.kernels.records import Grid
 GRID_POINTS = 2000
 #: Points in a cell of the grid, on average.
 _IN_CELL = 2.0
+#: Far more than cell walls round, Å.
+_ROUNDING = 1e-9
 
 
 @inner
@@ -64,17 +66,35 @@ def make_grid(points):
     return Grid(low, high, edge, shape, starts, inside)
 
 
+@inner
+def _beyond(place, edge, own, layer):
+    """Square of the least distance from a place in the layer `own` to what is in another."""
+    away = 0.0
+    if layer > own:
+        away = max(layer * edge - place - _ROUNDING, 0.0)
+    elif layer < own:
+        away = max(place - (layer + 1) * edge - _ROUNDING, 0.0)
+    return away * away
+
+
+@inner
+def _to_wall(place, edge, own, ring):
+    """Least distance from a place in the layer `own` to what is beyond so many layers about it."""
+    below, above = place - (own - ring) * edge, (own + ring + 1) * edge - place
+    return max(min(below, above) - _ROUNDING, 0.0)
+
+
 @kernel
 def nearest_in_grid(grid, x, y, z):
     """Distance from a place, inside or outside the box, to the nearest point of the grid."""
     low, high, edge, shape, starts, inside = grid
-    # From the place of the box nearest to (x, y, z) a point in ring r + 1 or beyond is at least
-    # r edges away; the two distances are the legs of a triangle with no acute angle between them.
     cx, cy, cz = (
         min(max(x, low[0]), high[0]),
         min(max(y, low[1]), high[1]),
         min(max(z, low[2]), high[2]),
     )
+    # What lies beyond a wall is no nearer than the wall; the way to the box and the way within it
+    # are the legs of a triangle with no acute angle between them.
     outside = (x - cx) * (x - cx) + (y - cy) * (y - cy) + (z - cz) * (z - cz)
     i, j, k = (
         _cell(cx, low[0], edge, shape[0]),
@@ -84,16 +104,26 @@ def nearest_in_grid(grid, x, y, z):
     best = np.inf
     for r in range(max(shape[0], shape[1], shape[2])):
         for a in range(max(i - r, 0), min(i + r, shape[0] - 1) + 1):
+            far_a = outside + _beyond(cx - low[0], edge, i, a)
+            if far_a > best:
+                continue
             for b in range(max(j - r, 0), min(j + r, shape[1] - 1) + 1):
+                far_b = far_a + _beyond(cy - low[1], edge, j, b)
+                if far_b > best:
+                    continue
                 step = 1 if abs(a - i) == r or abs(b - j) == r else max(2 * r, 1)
                 for c in range(k - r, k + r + 1, step):
-                    if c < 0 or c >= shape[2]:
+                    if c < 0 or c >= shape[2] or far_b + _beyond(cz - low[2], edge, k, c) > best:
                         continue
                     cell = (a * shape[1] + b) * shape[2] + c
                     for m in range(starts[cell], starts[cell + 1]):
                         dx, dy, dz = inside[m, 0] - x, inside[m, 1] - y, inside[m, 2] - z
                         best = min(best, dx * dx + dy * dy + dz * dz)
-        reached = outside + (r * edge) * (r * edge)
-        if best <= reached * (1.0 - 1e-9):  # cell walls round
+        wall = min(
+            _to_wall(cx - low[0], edge, i, r),
+            _to_wall(cy - low[1], edge, j, r),
+            _to_wall(cz - low[2], edge, k, r),
+        )
+        if best <= outside + wall * wall:
             break
     return math.sqrt(best)

@@ -22,6 +22,51 @@ def fill_worst(live, residual, views, worst):
 
 
 @inner
+def runs_of(nearest):
+    """Number of the run of neighbours of equal rows that each candidate is in, (C,) int64.
+
+    Those of one atom are neighbours, since they are at one height, and every view has them at the
+    same image point.
+    """
+    run = np.zeros(nearest.shape[0], np.int64)
+    for c in range(1, run.size):
+        same = True
+        for u in range(nearest.shape[1]):
+            same &= nearest[c, u] == nearest[c - 1, u]
+        run[c] = run[c - 1] + (not same)
+    return run
+
+
+@inner
+def fill_near(live, run, nearest, views, near, head):
+    """Image points nearest to live candidates in the subset's views, once for those of one run.
+
+    Parameters
+    ----------
+    near : (L, M) int32
+        Buffer; gets the rows of the first of each run.
+    head : (L,) int64
+        Buffer; gets the row that is each candidate's.
+    """
+    before, row = np.int64(-1), np.int64(0)
+    for k in range(live.size):
+        c = live[k]
+        if run[c] != before:
+            before, row = run[c], k
+            for m in range(views.size):
+                near[k, m] = nearest[c, views[m]]
+        head[k] = row
+
+
+@inner
+def near_of(live, nearest, views):
+    """As `fill_near`, into new arrays."""
+    near, head = np.empty((live.size, views.size), np.int32), np.empty(live.size, np.int64)
+    fill_near(live, np.arange(nearest.shape[0]), nearest, views, near, head)
+    return near, head
+
+
+@inner
 def worst_residuals(live, residual, views):
     """Largest residual of each live candidate over the subset's views."""
     worst = np.empty(live.size)
@@ -44,27 +89,36 @@ def _better(step_a, kappa_a, a, step_b, kappa_b, b):
 
 
 @inner
-def fill_undominated(live, worst, nearest, views, tie, best, keep):
+def fill_undominated(worst, near, head, tie, best, least, keep):
     """`undominated`, into a buffer.
 
     Parameters
     ----------
+    near, head
+        From `fill_near`.
     best : (M, n) float64
         Buffer, inf throughout, and so again afterwards.
+    least : (L,) float64
+        Buffer.
     """
-    for k in range(live.size):
-        for m in range(views.size):
-            point = nearest[live[k], views[m]]
-            best[m, point] = min(best[m, point], worst[k])
-    for k in range(live.size):
-        above = worst[k] - tie
-        kept = False
-        for m in range(views.size):
-            kept |= best[m, nearest[live[k], views[m]]] >= above
-        keep[k] = kept
-    for k in range(live.size):
-        for m in range(views.size):
-            best[m, nearest[live[k], views[m]]] = np.inf
+    for k in range(worst.size):
+        least[k] = worst[k]
+        least[head[k]] = min(least[head[k]], worst[k])
+    for k in range(worst.size):
+        if head[k] == k:
+            for m in range(near.shape[1]):
+                best[m, near[k, m]] = min(best[m, near[k, m]], least[k])
+    for k in range(worst.size):
+        if head[k] == k:
+            weakest = -np.inf
+            for m in range(near.shape[1]):
+                weakest = max(weakest, best[m, near[k, m]])
+            least[k] = weakest
+        keep[k] = least[head[k]] >= worst[k] - tie
+    for k in range(worst.size):
+        if head[k] == k:
+            for m in range(near.shape[1]):
+                best[m, near[k, m]] = np.inf
 
 
 @kernel
@@ -78,7 +132,8 @@ def undominated(live, worst, nearest, views, n_points, tie):
     """
     keep = np.empty(live.size, np.bool_)
     best = np.full((views.size, n_points), np.inf)
-    fill_undominated(live, worst, nearest, views, tie, best, keep)
+    near, head = near_of(live, nearest, views)
+    fill_undominated(worst, near, head, tie, best, np.empty(live.size), keep)
     return keep
 
 
@@ -92,52 +147,45 @@ def slots(n):
 
 
 @inner
-def fill_by_image_points(
-    live, steps, keep, nearest, views, pair, kappa, head, after, chosen, taken
-):
+def fill_by_image_points(live, steps, keep, near, head, pair, kappa, table, after, chosen, taken):
     """`merge_by_image_points`, into the front of `chosen`; returns how many.
 
     Parameters
     ----------
+    near, head
+        From `fill_near`.
     steps : (L,) float64
         `steps_of` the worst residuals.
-    head : (slots(L),) int64
+    table : (slots(L),) int64
     after, chosen : (L,) int64
     taken : (L,) bool
         Buffers.
     """
     size = slots(live.size)
-    first, second = views[0], views[1]
-    head[:size] = -1
+    table[:size] = -1
     count = 0
     group = -1
     for k in range(live.size):
         taken[k] = False
         if keep[k]:
-            c = live[k]
-            # Those of one atom follow each other, since they are at one height.
-            same = False
-            if group >= 0:
-                other = live[chosen[group]]
-                same = True
-                for u in views:
-                    same &= nearest[other, u] == nearest[c, u]
+            c, row = live[k], head[k]
+            same = group >= 0 and head[chosen[group]] == row
             if not same:
-                code = np.int64(nearest[c, first]) * 1000003 + np.int64(nearest[c, second])
+                code = np.int64(near[row, 0]) * 1000003 + np.int64(near[row, 1])
                 slot = (code ^ (code >> 15)) & (size - 1)
-                group = head[slot]
+                group = table[slot]
                 while group >= 0 and not same:
-                    other = live[chosen[group]]
+                    other = head[chosen[group]]
                     same = True
-                    for u in views:
-                        same &= nearest[other, u] == nearest[c, u]
+                    for m in range(near.shape[1]):
+                        same &= near[other, m] == near[row, m]
                     if not same:
                         group = after[group]
                 if group < 0:
                     group = count
                     chosen[count] = k
-                    after[count] = head[slot]
-                    head[slot] = count
+                    after[count] = table[slot]
+                    table[slot] = count
                     count += 1
             if same:
                 old = chosen[group]
@@ -172,11 +220,12 @@ def merge_by_image_points(live, worst, keep, nearest, views, pair, kappa, tie):
     tie : float
         See `steps_of`, Å.
     """
-    head, after = np.empty(slots(live.size), np.int64), np.empty(live.size, np.int64)
+    table, after = np.empty(slots(live.size), np.int64), np.empty(live.size, np.int64)
     chosen, taken = np.empty(live.size, np.int64), np.empty(live.size, np.bool_)
     steps = steps_of(worst, tie)
+    near, head = near_of(live, nearest, views)
     count = fill_by_image_points(
-        live, steps, keep, nearest, views, pair, kappa, head, after, chosen, taken
+        live, steps, keep, near, head, pair, kappa, table, after, chosen, taken
     )
     return chosen[:count]
 

@@ -15,8 +15,10 @@ from numba import njit
 from rc_hpc.kernels.compiled import inner, kernel
 from rc_hpc.kernels.records import PointSet
 
-#: Numbers that are sorted by insertion.
-RUN = 32
+#: Numbers that are sorted by insertion, and from which on they are sorted by their digits.
+RUN, MANY = 32, 1024
+#: Bits of a digit, and digits of a number.
+_BITS, _DIGITS = 11, 6
 # Generic unit directions: irrational to every low-index lattice direction.
 SCREEN_X, SCREEN_Y = math.cos(1.0), math.sin(1.0)
 SPACE_X, SPACE_Y, SPACE_Z = 1.0 / math.sqrt(6.0), math.sqrt(2.0 / 6.0), math.sqrt(3.0 / 6.0)
@@ -46,10 +48,40 @@ def lower_bound(heights, low, high, value):
     return low
 
 
+@inner
+def _order_by_digits(values):
+    """Stable argsort of many numbers, none of them nan: by the last digit, ..., by the first."""
+    n = values.size
+    keys, order = (values + 0.0).view(np.uint64), np.arange(n)  # -0 is 0
+    top = np.uint64(1) << np.uint64(63)
+    counts = np.zeros((_DIGITS, 1 << _BITS), np.int64)
+    last = np.uint64((1 << _BITS) - 1)
+    for k in range(n):  # as integers in the order of the numbers
+        keys[k] = ~keys[k] if keys[k] & top else keys[k] | top
+        for digit in range(_DIGITS):
+            counts[digit, (keys[k] >> np.uint64(_BITS * digit)) & last] += 1
+    other_keys, other = np.empty(n, np.uint64), np.empty(n, np.int64)
+    for digit in range(_DIGITS):
+        shift, count = np.uint64(_BITS * digit), counts[digit]
+        if count[(keys[0] >> shift) & last] < n:  # else all have the same
+            place = 0
+            for value in range(count.size):
+                count[value], place = place, place + count[value]
+            for k in range(n):
+                value = (keys[k] >> shift) & last
+                other_keys[count[value]], other[count[value]] = keys[k], order[k]
+                count[value] += 1
+            keys, other_keys = other_keys, keys
+            order, other = other, order
+    return order
+
+
 @kernel
 def stable_order(values):
     """Stable argsort of numbers: runs by insertion, which is all of the usual case, then merged."""
     n = values.size
+    if n >= MANY:
+        return _order_by_digits(values)
     order = np.arange(n)
     for low in range(0, n, RUN):
         for k in range(low + 1, min(low + RUN, n)):
@@ -134,10 +166,47 @@ def first_as_near(heights, points, low, nearest, x, y, limit):
 
 
 @kernel
+def bounds_table(heights, low, high):
+    """Where to look for a height among the sorted [low, high), for `bound_from`, (n,) int64."""
+    n = high - low
+    table = np.empty(n, np.int64)
+    scale = height_scale(heights, low, high)
+    k = low
+    for bucket in range(n):
+        while k < high and (heights[k] - heights[low]) * scale < bucket:
+            k += 1
+        table[bucket] = k
+    return table
+
+
+@njit(cache=True, inline="always")
+def height_scale(heights, low, high):
+    """Points per Å along the generic direction, of sorted [low, high) with more than one."""
+    return (high - low - 1) / max(heights[high - 1] - heights[low], 1e-300)
+
+
+@njit(cache=True, inline="always")
+def bound_from(table, scale, heights, low, high, value):
+    """As `lower_bound`, by a table of `bounds_table`: two or three looks where that takes many."""
+    k = table[int(min(max((value - heights[low]) * scale, 0.0), high - low - 1.0))]
+    while k < high and heights[k] < value:
+        k += 1
+    while k > low and heights[k - 1] >= value:
+        k -= 1
+    return k
+
+
+@kernel
 def nearest3(heights, points, low, high, x, y, z):
     """Distance to the nearest of the sorted points [low, high) in space; inf of none."""
+    middle = lower_bound(heights, low, high, height3(x, y, z))
+    return nearest3_from(heights, points, low, high, middle, x, y, z)
+
+
+@njit(cache=True, inline="always")
+def nearest3_from(heights, points, low, high, middle, x, y, z):
+    """As `nearest3`, from its `lower_bound`."""
     h = height3(x, y, z)
-    middle = lower_bound(heights, low, high, h)
     best = np.inf
     k = middle
     while k < high and (heights[k] - h) ** 2 <= best:
@@ -246,9 +315,14 @@ def farthest_from(points, starts, heights, targets, target_starts):
     largest = 0.0
     for s in range(starts.size - 1):
         low, high = target_starts[s], target_starts[s + 1]
+        middle = low  # the points are sorted, too
         for k in range(starts[s], starts[s + 1]):
             x, y, z = points[k, 0], points[k, 1], points[k, 2]
-            largest = max(largest, nearest3(heights, targets, low, high, x, y, z))
+            h = height3(x, y, z)
+            while middle < high and heights[middle] < h:
+                middle += 1
+            near = nearest3_from(heights, targets, low, high, middle, x, y, z)
+            largest = max(largest, near)
     return largest
 
 

@@ -9,9 +9,11 @@ from rc_hpc.kernels.merge import (
     cluster_means,
     clusters,
     fill_by_image_points,
+    fill_near,
     fill_undominated,
     fill_worst,
     least_squares,
+    runs_of,
     slots,
 )
 from rc_hpc.kernels.records import Reconstructed
@@ -110,10 +112,13 @@ def reconstruct_subsets(
     worst_buffer, steps = np.empty(n_accepted), np.empty(n_accepted)
     keep_buffer, taken_buffer = np.empty(n_accepted, np.bool_), np.empty(n_accepted, np.bool_)
     after, chosen_buffer = np.empty(n_accepted, np.int64), np.empty(n_accepted, np.int64)
-    best, head = np.empty((0, 0)), np.empty(0, np.int64)
+    best, near_buffer = np.empty((0, 0)), np.empty(0, np.int32)
+    run = head = table = np.empty(0, np.int64)
     if rule == DOMINANCE:
         best = np.full((residual.shape[1], screen.shape[1]), np.inf)
-        head = np.empty(slots(n_accepted), np.int64)
+        near_buffer = np.empty(n_accepted * residual.shape[1], np.int32)
+        run, head = runs_of(nearest), np.empty(n_accepted, np.int64)
+        table = np.empty(slots(n_accepted), np.int64)
     for k in range(n_subsets):
         mask = masks[k]
         views = views_of(mask, view_buffer)
@@ -128,18 +133,20 @@ def reconstruct_subsets(
         leader = leaders = chosen_buffer[:0]
         if rule == DOMINANCE:
             fill_worst(live, residual, views, worst)
-            fill_undominated(live, worst, nearest, views, tie, best, keep_buffer)
+            near = near_buffer[: size * views.size].reshape(size, views.size)
+            fill_near(live, run, nearest, views, near, head)
+            fill_undominated(worst, near, head, tie, best, steps, keep_buffer)
             for m in range(size):
                 steps[m] = np.floor(worst[m] / tie + 0.5)  # `steps_of`
             count = fill_by_image_points(
                 live,
                 steps,
                 keep_buffer,
-                nearest,
-                views,
+                near,
+                head,
                 pair,
                 kappa,
-                head,
+                table,
                 after,
                 chosen_buffer,
                 taken_buffer,

@@ -60,6 +60,24 @@ def test_lower_bound(heights, value, data):
     )
 
 
+@pytest.mark.parametrize("seed", range(4))
+def test_stable_order_of_many(seed):
+    rng = np.random.default_rng(seed)
+    values = rng.normal(size=search.MANY + seed) * 10.0 ** rng.integers(-9, 9)
+    values[rng.integers(0, values.size, 400)] = rng.choice([0.0, -0.0, 1.0, np.inf, -np.inf], 400)
+    assert np.array_equal(search.stable_order(values), np.argsort(values, kind="stable"))
+
+
+@few
+@given(arrays(float, st.integers(2, 60), elements=COORDINATES).map(np.sort), COORDINATES, st.data())
+def test_bound_from_a_table(heights, value, data):
+    low = data.draw(st.integers(0, heights.size - 2))
+    high = data.draw(st.integers(low + 2, heights.size))
+    table, scale = (f(heights, low, high) for f in (search.bounds_table, search.height_scale))
+    wanted = search.lower_bound(heights, low, high, value)
+    assert search.bound_from(table, scale, heights, low, high, value) == wanted
+
+
 def sorted_plane(points):
     heights = points @ [np.cos(1), np.sin(1)]
     order = np.argsort(heights, kind="stable")
