@@ -62,9 +62,13 @@ def _section(path: Path, packed: Path | None) -> Section:
     attrs, (failures, every) = lists_in(path, ["failures", "structures"])
     counts, tables = tables_of(path) if kind.tables else (None, [])
     pictures, left_out = _pictures(kind, path, counts, tables, attrs)
-    if len(failures.frame) <= _MOST_ROWS:
-        tables = [*tables, failures]
     verdict = next((table.note.partition("\n")[0] for table in tables if table.note), "")
+    if not tables:
+        counts_by = every.frame["status"].value_counts(sort=False).items()
+        told = ", ".join(f"{n} {status}" for status, n in counts_by)
+        verdict = f"{len(every.frame)} {kind.unit}: {told}."
+    if 0 < len(failures.frame) <= _MOST_ROWS:
+        tables = [*tables, failures]
     structures = kind.load("page")(path, packed) if kind.page else None
     return Section(
         path.name,

@@ -19,6 +19,8 @@ from rc_hpc.report.tables import Table, cells_of, told_once
 
 #: Of the structures of a file; 9 costs four times as much for a hundredth less.
 _GZIP = 6
+#: Rows above which a table has a bar of its own to scroll.
+_LONG = 60
 #: Failing structures that the overview names.
 NAMED = 10
 #: By which a page is known for one of ours.
@@ -145,7 +147,7 @@ def _section(section: Section) -> str:
     parts += [f"<p>No figure {escape(n)}: {escape(why)}</p>" for n, why in section.left_out.items()]
     parts += [_table(one) for one in section.tables]
     facts = "".join(f"<dt>{escape(n)}</dt><dd>{escape(v)}</dd>" for n, v in section.facts.items())
-    parts.append(f"<h3>How it was made</h3>\n<dl>{facts}</dl>\n</section>")
+    parts.append(f'<h3>How it was made</h3>\n<dl class="facts">{facts}</dl>\n</section>')
     return "\n".join(parts)
 
 
@@ -167,11 +169,12 @@ def _table(table: Table) -> str:
         for row in zip(*cells.values(), strict=True)
     )
     caption = table.brief if table.conditions else table.caption
+    long = " long" if len(table.frame) > _LONG else ""
     note = f'<p class="note">{escape(table.note)}</p>\n' if table.note else ""
     return (
         f"<h3>{escape(table.name)}</h3>\n"
-        f'<div class="table"><table><thead><tr>{head}</tr></thead>\n<tbody>{rows}</tbody></table>'
-        f'</div>\n<p class="caption">{escape(caption)}</p>\n{note}'
+        f'<div class="table{long}"><table><thead><tr>{head}</tr></thead>\n<tbody>{rows}</tbody>'
+        f'</table></div>\n<p class="caption">{escape(caption)}</p>\n{note}'
     )
 
 

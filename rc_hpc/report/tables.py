@@ -30,6 +30,9 @@ DIGITS = "counts exact, lengths to 4 significant digits, other numbers to 4 deci
 #: The same where there are p-values.
 DIGITS_P = "counts exact, p-values to 3 significant digits, other numbers to 4 decimals"
 
+_DIGITS_BOTH = (
+    "counts exact, p-values to 3 significant digits, lengths to 4, other numbers to 4 decimals"
+)
 _STYLES = {"terminal": "simple", "markdown": "pipe", "latex": "latex_booktabs"}
 #: What means something to Markdown or HTML within a cell.
 _OF_MARKDOWN, _ENTITIES = re.compile(r"[\\|`<>\[\]]"), {"<": "&lt;", ">": "&gt;"}
@@ -65,6 +68,9 @@ class Table:
 def told_once(tables: Iterable[Table]) -> list[str]:
     """Conditions of all of these tables, each once; what begins another is told by it."""
     told = dict.fromkeys(one for table in tables for one in table.conditions if one)
+    if DIGITS in told and DIGITS_P in told:
+        told = dict.fromkeys(_DIGITS_BOTH if one == DIGITS else one for one in told)
+        del told[DIGITS_P]
     return [one for one in told if not any(other.startswith(f"{one}, ") for other in told)]
 
 

@@ -94,7 +94,8 @@ def reliability(given: Given) -> Figure:
             alpha=0.7,
             clip_on=False,
         )
-    axes.set(xlabel="stated confidence", ylabel="share right", xlim=(0, 1), ylim=(0, 1))
+    axes.set(xlabel="stated confidence", xlim=(0, 1), ylim=(0, 1))
+    axes.set_ylabel("share right (size of a point: how many)")
     style.below(figure, 1, axes)
     return figure
 

@@ -117,6 +117,7 @@ def test_failing_structures_are_named(page):
         "2 of 4 structures refused or wrong in some reading, the worst first: "
         '<a href="#broken.cif">broken.cif</a>, <a href="#quartz.cif">quartz.cif</a>.'
     )
+    assert "mine.packed.h5</b>: 4 structures: " in text and "3 ok" in text and "1 empty" in text
     assert of_packed.startswith("1 of 4 structures refused") and "<a" not in of_packed
     many = Section("a.h5", "Fine.", (), (), {}, [f"<{k}>" for k in range(12)], 30, "questions")
     (told,) = re.findall(r'<p class="failing">(.*?)</p>', assemble("t", [many]))
@@ -219,6 +220,9 @@ class TestInABrowser:
         own = [one.query_selector("circle").get_attribute("fill") for one in legend]
         drawn = tab.query_selector_all("#views svg circle")
         assert {one.get_attribute("fill") for one in drawn} == set(own) and len(set(own)) == 2
+        # at one scale: an element has one radius in all views
+        radii = {(one.get_attribute("fill"), one.get_attribute("r")) for one in drawn}
+        assert len(radii) == 2
         for place, name in enumerate(names):
             tab.click(f"#subsets button:nth-child({place + 1})")
             words = tab.inner_text("#one")
@@ -227,6 +231,13 @@ class TestInABrowser:
                 assert len(view.query_selector_all("path.phantom")) == phantoms[row, place]
             faded = len(tab.query_selector_all("#views .faded"))
             assert faded == 5 - name.count("+") - 1
+
+    def test_without_phantoms_all_cameras_are_chosen(self, tab, file):
+        _, names, phantoms, _ = columns(file)
+        row = "data.subsets[worst(data.id.indexOf('quartz.cif'))]"
+        assert tab.evaluate(row) == names[phantoms[columns(file)[0].index("quartz.cif")].argmax()]
+        tab.evaluate("data.phantoms.fill(0)")
+        assert tab.evaluate(row) == max(names, key=len)
 
     def test_a_refused_one_and_the_keyboard(self, tab):
         tab.click("#to-structures")

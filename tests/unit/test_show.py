@@ -147,6 +147,14 @@ def test_a_legend_says_which_colour_is_which_element(file):
     assert np.allclose(told["O"].get_markerfacecolor(), jmol_colors[8])
 
 
+def test_views_are_at_one_scale(file):
+    _, figure = show(file, None, "quartz.cif", None)
+    views, _, pair, _ = figure.subfigs
+    for part in (views, pair):
+        spans = [np.ptp([ax.get_xlim(), ax.get_ylim()], axis=1) for ax in part.axes]
+        assert len(spans) >= 2 and np.allclose(spans, spans[0])
+
+
 def test_packed_structures_are_shown(file, tmp_path, capsys):
     packed = str(file.with_name("mine.packed.h5"))
     assert main([packed, "salt.cif", "-o", str(tmp_path)]) == Exit.CLEAN

@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 from rc_hpc.core.errors import RcError
-from rc_hpc.report.tables import DIGITS, Table, csv_of, cut, render, told_once, write
+from rc_hpc.report.tables import DIGITS, DIGITS_P, Table, csv_of, cut, render, told_once, write
 
 FRAME = pd.DataFrame(
     {
@@ -122,6 +122,9 @@ def test_conditions_of_several_tables_are_told_once():
         Table("b", "b", frame, conditions=("delta 0.01 Å", "counts exact")),
     ]
     assert told_once(tables) == ["delta 0.01 Å", DIGITS]
+    both = told_once([*tables, Table("c", "c", frame, conditions=("delta 0.01 Å", DIGITS_P))])
+    assert both[0] == "delta 0.01 Å" and len(both) == 2
+    assert both[1].startswith("counts exact, p-values to 3 significant digits, lengths to 4, ")
 
 
 def test_a_long_table_is_cut_where_nobody_asked_for_it():

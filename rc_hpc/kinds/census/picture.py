@@ -19,6 +19,7 @@ from rc_hpc.kinds.common.picture import (
     element_handles,
     in_notebooks,
     projected,
+    same_scale,
     scales,
 )
 from rc_hpc.kinds.common.subsets import CRYSTALS, Labels
@@ -89,6 +90,7 @@ def draw_views(
     with style.styled():
         figure = Figure(figsize=(style.PAGE_IN, sum(heights)), layout="constrained")
         parts = figure.subfigures(len(heights), 1, squeeze=False, height_ratios=heights)[:, 0]
+        seen = []
         for row in range(rows):
             axes = parts[row].subplots(1, COLUMNS, squeeze=False)[0]
             for place, ax in enumerate(axes):
@@ -98,6 +100,8 @@ def draw_views(
                     _view(ax, protocol, camera, positions, numbers, points)
                     marked = protocol.views[camera] in subset.split("+")
                     ax.set_title(protocol.views[camera], color="black" if marked else "0.6")
+                    seen.append(ax)
+        same_scale(seen)
         parts[rows].legend(handles=elements, loc="center", ncols=LEGEND_COLUMNS)
         if len(phantoms):
             _pair(parts[rows + 1], protocol, positions, numbers, phantoms)
@@ -135,6 +139,7 @@ def _pair(
         axes[2].set_axis_off()
         _view(axes[2], protocol, refuting, positions, numbers, coincidence.position[None])
         axes[2].set_title(f"{protocol.views[refuting]}: no {coincidence.element} is seen at ×")
+    same_scale(axes)
     part.suptitle(
         f"a phantom {coincidence.element}: the nearest {coincidence.element} is "
         f"{coincidence.distance:.3g} Å away",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+from collections.abc import Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -85,6 +86,15 @@ def element_handles(numbers: np.ndarray) -> list[Line2D]:
     ]
 
 
+def same_scale(axes: Sequence[Axes]) -> None:
+    """Views side by side at one scale, each around its own middle."""
+    limits = np.array([(*ax.get_xlim(), *ax.get_ylim()) for ax in axes])
+    halves = (limits[:, 1::2] - limits[:, ::2]).max(axis=0) / 2
+    for ax, (left, right, low, high) in zip(axes, limits, strict=True):
+        ax.set_xlim((left + right) / 2 - halves[0], (left + right) / 2 + halves[0])
+        ax.set_ylim((low + high) / 2 - halves[1], (low + high) / 2 + halves[1])
+
+
 def draw_atoms(protocol: Protocol, positions: np.ndarray, numbers: np.ndarray) -> Figure:
     """A structure in all views of a protocol."""
     from matplotlib.figure import Figure
@@ -100,6 +110,7 @@ def draw_atoms(protocol: Protocol, positions: np.ndarray, numbers: np.ndarray) -
                 ax.autoscale_view()
                 ax.set_aspect("equal", anchor="N")
                 ax.set_title(protocol.views[camera])
+        same_scale(axes.ravel()[: len(protocol.views)])
         handles = element_handles(numbers)
         figure.legend(handles=handles, loc="outside lower center", ncols=LEGEND_COLUMNS)
     in_notebooks(figure)

@@ -31,8 +31,9 @@ def noise(given: Given) -> Figure:
         sharex=True,
         sharey=True,
     )
-    for ax in list(axes.flat)[len(readings) :]:
+    for place, ax in list(enumerate(axes.flat))[len(readings) :]:
         ax.remove()
+        axes.flat[place - columns].tick_params(labelbottom=True)  # now the lowest of its column
     for ax, (rule, estimator) in zip(axes.flat, readings, strict=False):
         curves, ends = (
             table[(table["rule"] == rule) & (table["estimator"] == estimator)]

@@ -22,8 +22,11 @@ def pixels(given: Given) -> Figure:
     at = np.arange(len(frame))
     n, certified = frame["n"].to_numpy(float), frame["certified"].to_numpy(float)
     ax.bar(at, certified, color="0.45", label="certified")
-    ax.bar(at, n - certified, bottom=certified, color="white", edgecolor="0.3", label="not")
-    ax.set_xticks(at, frame["pixels"], rotation=35, ha="right")
+    ax.bar(
+        at, n - certified, bottom=certified, color="white", edgecolor="0.3", label="not certified"
+    )
+    names = frame["pixels"].replace({"at most 0": "none"})
+    ax.set_xticks(at, names, rotation=35, ha="right")
     ax.set_xlabel("pixels that differ")
     ax.set_ylabel("crystals")
     style.below(made, 2, ax)

@@ -193,12 +193,23 @@ function marksOf(k, camera, s) {
   return marks;
 }
 
-function frameOf(discs, marks, size) {
+/* Size of all views of a structure: they are drawn at one scale. */
+const spanOf = (k, s) => Math.max(...data.views.map((_, camera) => {
+  const [a, b, c, d] = boxOf(discsOf(k, camera), marksOf(k, camera, s));
+  return Math.max(c - a, d - b);
+}));
+
+function boxOf(discs, marks) {
   let [a, b, c, d] = [Infinity, Infinity, -Infinity, -Infinity];
   for (const { u, v, r = 0.3 } of [...discs, ...marks]) {
     a = Math.min(a, u - r); b = Math.min(b, v - r); c = Math.max(c, u + r); d = Math.max(d, v + r);
   }
-  const scale = (size - 6) / Math.max(c - a, d - b, 1e-6);
+  return [a, b, c, d];
+}
+
+function frameOf(discs, marks, size, span) {
+  const [a, b, c, d] = boxOf(discs, marks);
+  const scale = (size - 6) / Math.max(span ?? Math.max(c - a, d - b), 1e-6);
   const x0 = (size - scale * (a + c)) / 2, y0 = (size + scale * (b + d)) / 2;
   return { scale, x: (u) => x0 + scale * u, y: (v) => y0 - scale * v };
 }
@@ -206,9 +217,9 @@ function frameOf(discs, marks, size) {
 /* Half the size of a mark, its width and that of the white around it: of many they are small. */
 const markOf = (marks) => marks.length > CROWD ? [1.5, 1, 1.5] : [4, 2, 5];
 
-function drawCanvas(canvas, k, camera, marks) {
+function drawCanvas(canvas, k, camera, marks, span) {
   const pen = canvas.getContext("2d"), discs = discsOf(k, camera);
-  const { scale, x, y } = frameOf(discs, marks, canvas.width);
+  const { scale, x, y } = frameOf(discs, marks, canvas.width, span);
   for (const { u, v, r, colour } of discs) {
     pen.beginPath();
     pen.arc(x(u), y(v), Math.max(scale * r, 0.5), 0, 7);
@@ -227,9 +238,9 @@ function drawCanvas(canvas, k, camera, marks) {
     }
 }
 
-function drawSvg(k, camera, marks) {
+function drawSvg(k, camera, marks, span) {
   const svg = document.createElementNS(SVG, "svg"), discs = discsOf(k, camera);
-  const { scale, x, y } = frameOf(discs, marks, VIEW);
+  const { scale, x, y } = frameOf(discs, marks, VIEW, span);
   const add = (tag, attributes) => {
     const element = document.createElementNS(SVG, tag);
     for (const [name, value] of Object.entries(attributes)) element.setAttribute(name, value);
@@ -271,21 +282,22 @@ function open(k, keep = false) {
   one.append(make("p", `${data.subsets[subset]} ${verdict}${proof}; ${n} phantom${n === 1 ? "" : "s"} (×)`));
   const views = make("div");
   views.id = "views";
+  const span = spanOf(k, subset);
   data.views.forEach((name, camera) => {
     const figure = make("figure"), marks = marksOf(k, camera, subset);
     if (!(data.masks[subset] >> camera & 1)) figure.className = "faded";
     if (data.atoms[k] > CANVAS_ABOVE) {
       const canvas = make("canvas");
       canvas.width = canvas.height = VIEW;
-      drawCanvas(canvas, k, camera, marks);
+      drawCanvas(canvas, k, camera, marks, span);
       figure.append(canvas);
-    } else figure.append(drawSvg(k, camera, marks));
+    } else figure.append(drawSvg(k, camera, marks, span));
     figure.append(make("figcaption", name));
     views.append(figure);
   });
   one.append(views, legendOf(k), subsetButtons(k));
   one.append(make("p", `Subsets of the cameras with their phantoms; red ones read another ${data.noun}. `
-    + "Views outside the chosen subset are faded.", "caption"));
+    + "All views are drawn at one scale; those outside the chosen subset are faded.", "caption"));
   paint();
 }
 
@@ -306,7 +318,7 @@ function legendOf(k) {
 }
 
 function worst(k) {
-  let most = 0;
+  let most = Math.max(0, data.sizes.indexOf(data.views.length));  // without any: all cameras
   for (let s = 0; s < data.subsets.length; s++)
     if (data.phantoms[at(k, s)] > data.phantoms[at(k, most)]) most = s;
   return most;
