@@ -65,6 +65,16 @@ def test_what_is_said_of_other_crystals_with_the_same_pictures():
     assert told.format(*counts["further"]) in text("CHANGELOG.md")
 
 
+def test_noisy_pictures_of_the_nearest_colours():
+    rows = [r for r in rows_of("reader_noise") if r["condition"] == "noise, nearest colours 1"]
+    right = sum(
+        row["numbers"][0] > 0 and crystal_system(row["numbers"][0]) == crystal_system(row["truth"])
+        for row in rows
+    )
+    told = f"`--colours nearest` reads {right} of {len(rows)} rightly with noise of one grey level"
+    assert told in text("README.md") and not any(row["certified"] for row in rows)
+
+
 def test_true_centres_give_back_every_structure():
     rows = rows_of("reader_rungs")
     assert len(rows) == 210
