@@ -17,8 +17,16 @@ from rc_hpc.structures.record import Item, Structure
 
 #: Cells of a smaller volume are degenerate, Å^3; one hydrogen atom takes about 5.
 MIN_VOLUME = 1e-3
+#: Room for one atom below and above which the units of a cell are wrong, Å^3. Of what is known the
+#: least is 1.46 (hydrogen under pressure, in the AFLOW encyclopedia), the most that of one atom in
+#: a box of less than 100 Å; nanometres make a thousandth of any volume, picometres a million.
+LEAST_ROOM, MOST_ROOM = 0.5, 1e6
 #: Coordinates, in cells, and vectors, in Å, beyond this have lost the digits that symmetry needs.
 LARGEST = 1e6
+#: Angles of a cell are below this in radians.
+LARGEST_RADIANS = 3.15
+#: What a message says of them.
+RADIANS = "are its angles ({:.4g}, {:.4g}, {:.4g}) radians? Write them in degrees"
 #: Longest library message that is passed on, characters.
 MESSAGE_LENGTH = 300
 #: Longest message of ours, characters: it may quote what a file holds.
@@ -159,6 +167,7 @@ def build(
             Status.read_error,
             f"a cell vector has a component of {np.abs(lattice).max():.3g} Å; correct it",
         )
+    _check_room(item, lattice, volume / len(numbers))
     return Structure(
         id=item.id,
         lattice=lattice,
@@ -169,6 +178,28 @@ def build(
         sha256=hashlib.sha256(blob).hexdigest(),
         source_space_group=space_group,
     )
+
+
+def _check_room(item: Item, lattice: np.ndarray, room: float) -> None:
+    """Refuse a cell whose units are wrong by the volume that an atom has in it, Å^3."""
+    if LEAST_ROOM <= room <= MOST_ROOM:
+        return
+    edges = np.linalg.norm(lattice, axis=1)
+    cosines = [lattice[i] @ lattice[j] / edges[i] / edges[j] for i, j in ((1, 2), (0, 2), (0, 1))]
+    angles = np.degrees(np.arccos(np.clip(cosines, -1, 1)))
+    cell = "an atom has {:.3g} Å^3 in a cell of {:.4g}, {:.4g} and {:.4g} Å".format(room, *edges)
+    if room > MOST_ROOM:
+        raise refuse(
+            item,
+            Status.read_error,
+            f"{cell}, more than in any crystal: are its lengths picometres? Write them in Å",
+        )
+    told = (
+        RADIANS.format(*angles)
+        if (angles < LARGEST_RADIANS).all()
+        else "are its lengths nanometres? Write them in Å"
+    )
+    raise refuse(item, Status.close_atoms, f"{cell}, less than in any known solid: {told}")
 
 
 def from_pymatgen(

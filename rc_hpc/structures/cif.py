@@ -25,21 +25,26 @@ from rc_hpc.structures.checks import (
     text_of,
     version_of,
 )
-from rc_hpc.structures.cif_sites import cell_of, check_kind, number, sites_of
+from rc_hpc.structures.cif_sites import cell_of, check_kind, sites_of
 from rc_hpc.structures.cif_symmetry import (
+    Misfit,
+    axes_of,
     candidates,
     check_operations,
     claimed_number,
     number_of,
+    off_axes,
     operations_in,
     operations_of,
 )
-from rc_hpc.structures.cif_text import UNKNOWN, Values, parse_block, written
+from rc_hpc.structures.cif_text import UNKNOWN, Values, parse_block, told, written
 from rc_hpc.structures.record import Item, Structure
 from rc_hpc.structures.scan import cif_blocks
 
 #: Atoms per formula may differ by this share between the formula and the sites.
 FORMULA_TOLERANCE = 0.01
+#: The volume may differ by this share between the cell and what the file states.
+VOLUME_TOLERANCE = 0.01
 SETTINGS = ("_symmetry_cell_setting", "_space_group_crystal_system")
 OXIDATION = ("_atom_type_symbol", "_atom_type_oxidation_number")
 
@@ -101,25 +106,35 @@ def _in_setting(item: Item, values: Values, cell: dict[str, str], sites: dict[st
         structure = _placed(item, values, cell, sites, ["x,y,z"])
         _check_result(item, values, structure, 1)
         return structure
-    kept, faults = [], []
+    kept, faults, misfits = [], [], []
     for hall in settings:
         operations = operations_in(hall)
         try:
             structure = _placed(item, values, cell, sites, operations)
             _check_result(item, values, structure, len(operations))
+        except Misfit as error:
+            misfits.append(error)
         except StructureError as error:
             faults.append(error)
         else:
-            kept.append(structure)
+            kept.append((hall, structure))
+    axes = ", or ".join(dict.fromkeys(filter(None, map(axes_of, settings))))
+    if not kept and not faults and len(settings) > 1 and axes:
+        raise ValueError(
+            f"its cell fits none of the axes on which its space group is told: {axes}; correct "
+            "the cell, or give the operations of this setting"
+        )
     if not kept:
-        raise faults[0]
-    # A short monoclinic symbol means the axis b where the cell does not tell.
-    if len(kept) > 1 and number_of(settings[0]) > 15:
+        raise (faults or misfits)[0]
+    if number_of(settings[0]) <= 15:
+        # A short monoclinic symbol means the axis b where the cell does not tell.
+        return min(kept, key=lambda one: off_axes(one[0], one[1].lattice.angles))[1]
+    if len(kept) > 1:
         raise ValueError(
             "its symbol leaves the origin or the axes open, and the structure depends on them; "
             "add the _space_group_symop_operation_xyz loop, or :1 or :2 to the symbol"
         )
-    return kept[0]
+    return kept[0][1]
 
 
 def _placed(
@@ -164,6 +179,7 @@ def _check_result(item: Item, values: Values, structure, n_operations: int) -> N
         raise refuse(
             item, Status.close_atoms, "an O and an H site lie on one another; move or remove one"
         )
+    _check_volume(item, values, structure.volume)
     _check_copies(item, structure)
     _check_multiplicities(item, values, structure, n_operations)
     text = next(iter(values.get("_chemical_formula_sum", [])), "")
@@ -181,6 +197,23 @@ def _check_result(item: Item, values: Values, structure, n_operations: int) -> N
             "complete the sites, or correct _chemical_formula_sum",
         )
     _check_units(item, values, placed, formula)
+
+
+def _check_volume(item: Item, values: Values, volume: float) -> None:
+    """Refuse a cell that has another volume than the file states, as programs round it."""
+    text = next(iter(values.get("_cell_volume", [])), "?")
+    if text in UNKNOWN:
+        return
+    plain = told("_cell_volume", text)
+    digits = plain.lower().partition("e")[0].partition(".")[2]
+    stated, last = float(plain), 0.0 if "e" in plain.lower() else 10.0 ** -len(digits)
+    if not abs(stated - volume) <= max(VOLUME_TOLERANCE * volume, last):
+        raise refuse(
+            item,
+            Status.read_error,
+            f"its cell has a volume of {volume:.6g} Å^3, _cell_volume says {one_line(text)}; "
+            "correct the lengths and angles, or _cell_volume",
+        )
 
 
 def _check_copies(item: Item, structure) -> None:
@@ -210,7 +243,7 @@ def _check_multiplicities(item: Item, values: Values, structure, n_operations: i
         labels, values.get("_atom_site_symmetry_multiplicity", []), strict=False
     ):
         if text not in UNKNOWN:
-            stated[label] = float(number(text))
+            stated[label] = float(told("_atom_site_symmetry_multiplicity", text))
     if len(set(labels)) < len(labels) or not stated:
         return
     placed = Counter(site.label for site in structure)
@@ -230,7 +263,7 @@ def _check_units(
 ) -> None:
     """Refuse a cell that holds another number of formula units than Z."""
     text = next(iter(values.get("_cell_formula_units_z", [])), "?")
-    units = 0 if text in UNKNOWN else float(number(text))
+    units = 0 if text in UNKNOWN else float(told("_cell_formula_units_Z", text))
     if units < 1:
         return
     whole = not any(amount % units for amount in placed.values())

@@ -6,21 +6,20 @@ import math
 import re
 
 from rc_hpc.core.errors import Status
-from rc_hpc.structures.checks import MIN_VOLUME, refuse
-from rc_hpc.structures.cif_text import MINUS, UNKNOWN, Values
+from rc_hpc.structures.checks import LARGEST_RADIANS, MIN_VOLUME, RADIANS, refuse
+from rc_hpc.structures.cif_text import MINUS, UNKNOWN, Values, number, told
 from rc_hpc.structures.record import Item
 
 AXES = ("x", "y", "z")
 CELL_NAMES = tuple(f"_cell_length_{k}" for k in "abc") + tuple(
     f"_cell_angle_{k}" for k in ("alpha", "beta", "gamma")
 )
+#: No crystal repeats itself over less, Å; hydrogen under pressure comes nearest.
+SHORTEST_TRANSLATION = 1.0
 #: Site names for which pymatgen places no atom, or fewer than the name holds.
 GROUPS = re.compile(r"wat|oh|o-h|no3", re.IGNORECASE)
 #: Water atoms that pymatgen places as the one element.
 WATER = {"OW", "HW"}
-#: A CIF number and, in brackets, its uncertainty.
-NUMBER = re.compile(r"([+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)(?:\([\d.]*\)?)?", re.ASCII)
-NOT_FINITE = re.compile(r"[+-]?(nan|inf|infinity)", re.IGNORECASE)
 #: What begins the names of magnetic and of modulated structures.
 MAGNETIC = ("_space_group_magn", "_space_group_symop_magn", "_magnetic_", "_atom_site_moment")
 MODULATED = (
@@ -32,17 +31,6 @@ MODULATED = (
     "_atom_site_occ_fourier",
 )
 MACROMOLECULAR = {"_atom_site_id", "_atom_site_group_pdb", "_atom_site_label_atom_id"}
-
-
-def number(text: str) -> str:
-    """A CIF number without its uncertainty; a ValueError for anything else."""
-    plain = text.translate(MINUS)
-    if NOT_FINITE.fullmatch(plain):
-        return plain
-    found = NUMBER.fullmatch(plain)
-    if not found:
-        raise ValueError(f"{text!r} is not a number")
-    return found[1]
 
 
 def check_kind(item: Item, values: Values) -> None:
@@ -88,9 +76,9 @@ def cell_of(item: Item, values: Values) -> dict[str, str]:
                 item, Status.read_error, f"{name} has {len(values[name])} values; keep one"
             )
         try:
-            cell[name] = number(values[name][0])
+            cell[name] = told(name, values[name][0])
         except ValueError as error:
-            raise refuse(item, Status.read_error, f"{name} {error}; correct it") from None
+            raise refuse(item, Status.read_error, str(error)) from None
     if len(cell) < len(CELL_NAMES):
         return cell
     lengths = [float(text) for text in cell.values()]
@@ -102,7 +90,26 @@ def cell_of(item: Item, values: Values) -> dict[str, str]:
         raise refuse(
             item, Status.singular_cell, f"lengths and angles {lengths} span no volume; correct them"
         )
+    _check_angles(item, lengths[:3], lengths[3:])
     return cell
+
+
+def _check_angles(item: Item, lengths: list[float], angles: list[float]) -> None:
+    """Refuse angles in radians before any operation is held against the cell."""
+    if max(angles) > LARGEST_RADIANS:
+        return
+    a, b, c = lengths
+    square = min(
+        one**2 + other**2 - 2 * one * other * math.cos(math.radians(angle))
+        for one, other, angle in zip((b, c, a), (c, a, b), angles, strict=True)
+    )
+    apart = math.sqrt(max(square, 0.0))
+    if apart < SHORTEST_TRANSLATION:
+        raise refuse(
+            item,
+            Status.close_atoms,
+            f"lattice points are {apart:.3g} Å apart: {RADIANS.format(*angles)}",
+        )
 
 
 def sites_of(item: Item, values: Values) -> dict[str, list[str]]:
@@ -144,8 +151,9 @@ def _cell(values: Values, name: str, row: int, default: str) -> str:
 
 def _check_flags(item: Item, label: str, values: Values, row: int) -> None:
     """Refuse a site that holds no atom, or more atoms than the one it places."""
-    hydrogens = _cell(values, "_atom_site_attached_hydrogens", row, "0")
-    if hydrogens not in UNKNOWN and float(number(hydrogens)) != 0:
+    name = "_atom_site_attached_hydrogens"
+    hydrogens = _cell(values, name, row, "0")
+    if hydrogens not in UNKNOWN and float(told(name, hydrogens)) != 0:
         raise refuse(
             item,
             Status.read_error,

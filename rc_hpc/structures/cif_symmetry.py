@@ -13,7 +13,7 @@ from functools import cache
 
 import numpy as np
 
-from rc_hpc.structures.cif_text import MINUS, UNKNOWN, Values
+from rc_hpc.structures.cif_text import MINUS, UNKNOWN, Values, told
 
 OPERATION_NAMES = ("_symmetry_equiv_pos_as_xyz", "_space_group_symop_operation_xyz")
 NUMBER_NAMES = ("_space_group_it_number", "_symmetry_int_tables_number")
@@ -35,8 +35,20 @@ TERM = re.compile(rf"([+-]?)(?:([xyz])|({NUMBER})(?:/({NUMBER}))?)")
 LENGTH_TOLERANCE, ANGLE_TOLERANCE = 0.01, 1.0
 #: Fractional translations are rounded in files.
 TRANSLATION_TOLERANCE = 0.005
+#: Axes that a group may be told on, by the letter of the setting, and what they ask of a cell.
+AXES_IN_WORDS = {
+    "H": "hexagonal axes (a = b, alpha = beta = 90, gamma = 120)",
+    "R": "rhombohedral axes (a = b = c, alpha = beta = gamma)",
+    "a": "unique axis a (beta = gamma = 90)",
+    "b": "unique axis b (alpha = gamma = 90)",
+    "c": "unique axis c (alpha = beta = 90)",
+}
 #: Letters after a symbol that name its setting, as the ICSD writes them.
 SUFFIXES = {"s": "1", "z": "2", "h": "h", "r": "r"}
+
+
+class Misfit(ValueError):
+    """Operations turn the cell into another one."""
 
 
 def value_of(values: Values, names: Sequence[str]) -> str:
@@ -125,7 +137,7 @@ def check_operations(operations: Sequence[str], lattice: np.ndarray) -> None:
     Raises
     ------
     ValueError
-        Says which.
+        Says which; a `Misfit` where the cell does not have them.
     """
     rotations, shifts = map(np.array, zip(*map(matrix_of, operations), strict=True))
     matrices = rotations.astype(int)
@@ -137,7 +149,7 @@ def check_operations(operations: Sequence[str], lattice: np.ndarray) -> None:
     off = (np.abs(moved_lengths / lengths - 1) > LENGTH_TOLERANCE).any(axis=1)
     off |= (np.abs(moved_angles - angles) > ANGLE_TOLERANCE).any(axis=1)
     if off.any():
-        raise ValueError(
+        raise Misfit(
             "its symmetry operations do not fit its cell (they turn it into another one); "
             "correct the cell, or give the operations of this setting"
         )
@@ -191,8 +203,8 @@ def _settings() -> dict[str, tuple[tuple[int, str], ...]]:
         names = {_squash(kind.international_full)}
         names |= {_squash(name) for name in kind.international.split("=")}
         if 3 <= kind.number <= 15:  # P 21/c stands for each of the axes, first that along b
-            names -= {_squash(kind.international.split("=")[0])}
             short = _squash(re.sub(r" 1(?= |$)", "", kind.international_full))
+            names -= {_squash(kind.international.split("=")[0]), short}
             loose.setdefault(short, []).append(setting)
         for name in names:
             exact.setdefault(name, []).append(setting)
@@ -246,10 +258,36 @@ def number_of(hall: int) -> int:
     return spglib.get_spacegroup_type(hall).number
 
 
+def axes_of(hall: int) -> str:
+    """The axes of a setting, where its group may be told on several, in words; else empty."""
+    import spglib
+
+    return AXES_IN_WORDS.get(spglib.get_spacegroup_type(hall).choice.strip("-123"), "")
+
+
+def off_axes(hall: int, angles: Sequence[float]) -> int:
+    """By how many twentieths of a degree a monoclinic setting's right angles are off."""
+    import spglib
+
+    unique = "abc".find(spglib.get_spacegroup_type(hall).choice.strip("-123"))
+    return max(round(20 * abs(angles[axis] - 90)) for axis in range(3) if axis != unique)
+
+
 def said_number(values: Values) -> int:
-    """The number that the file states; 0 for none."""
-    text = value_of(values, NUMBER_NAMES)
-    return int(text) if text.isdecimal() and len(text) < 4 and 1 <= int(text) <= 230 else 0
+    """The number that the file states; 0 for none.
+
+    Raises
+    ------
+    ValueError
+        What it states is no number.
+    """
+    for name in NUMBER_NAMES:
+        text = value_of(values, [name])
+        if not text:
+            continue
+        stated = float(told(name, text))
+        return int(stated) if stated in range(1, 231) else 0
+    return 0
 
 
 def candidates(values: Values) -> list[int]:
@@ -285,11 +323,13 @@ def candidates(values: Values) -> list[int]:
 
 
 def _standard(number: int, code: str) -> list[int]:
-    """Settings of a number alone: the first one's symbol, in each origin or axes."""
+    """Settings of a number alone: the first one's symbol, in each origin or on each axes."""
     import spglib
 
-    first = next(hall for hall in range(1, 531) if number_of(hall) == number)
-    return settings_named(spglib.get_spacegroup_type(first).international_full, code)
+    halls = [hall for hall in range(1, 531) if number_of(hall) == number]
+    if 3 <= number <= 15 and len(halls) == 3:  # one setting for each of the axes
+        return halls
+    return settings_named(spglib.get_spacegroup_type(halls[0]).international_full, code)
 
 
 def claimed_number(values: Values) -> int:

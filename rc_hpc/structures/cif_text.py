@@ -24,7 +24,29 @@ TOKEN = re.compile(
       | (?P<bare>\S+)""",
     re.MULTILINE | re.DOTALL | re.VERBOSE,
 )
+#: A CIF number and, in brackets, its uncertainty.
+NUMBER = re.compile(r"([+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)(?:\([\d.]*\))?", re.ASCII)
+NOT_FINITE = re.compile(r"[+-]?(nan|inf|infinity)", re.IGNORECASE)
 Values = dict[str, list[str]]
+
+
+def number(text: str) -> str:
+    """A CIF number without its uncertainty; a ValueError for anything else."""
+    plain = text.translate(MINUS)
+    if NOT_FINITE.fullmatch(plain):
+        return plain
+    found = NUMBER.fullmatch(plain)
+    if not found:
+        raise ValueError(f"{text!r} is not a number")
+    return found[1]
+
+
+def told(name: str, text: str) -> str:
+    """The same of the value of `name`, which a message names."""
+    try:
+        return number(text)
+    except ValueError as error:
+        raise ValueError(f"{name} {error}; correct it") from None
 
 
 def tokens(text: str) -> Iterator[tuple[str, str]]:
