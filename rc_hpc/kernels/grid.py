@@ -14,7 +14,7 @@ from rc_hpc.kernels.records import Grid
 #: Points from which on the grid is faster than the sorted search.
 GRID_POINTS = 2000
 #: Points in a cell of the grid, on average.
-_IN_CELL = 2.0
+_IN_CELL = 6.0
 #: Far more than cell walls round, Å.
 _ROUNDING = 1e-9
 
