@@ -6,7 +6,7 @@ Packs and censuses twice, undisturbed and with all ranks killed at even distance
 when all rows are done, in the merge), and holds the content hashes against each other; then
 the census is opened by tables, figures and xarray. Each of the stages is a piece in WORK: started
 again, the program goes on where it was, in runs of at most `--slice-s` seconds if asked, which
-stop in good order. WORK/killed.json tells CPU seconds and peak memory of the ranks by stage.
+stop in good order. The record tells CPU seconds and peak memory of the ranks by stage.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from bench.common import ROOT
+from bench.common import ROOT, environment, write_record
 from bench.end_to_end import child_environment
 from bench.pieces import Pieces
 from bench.ranks import mpiexec
@@ -46,7 +46,8 @@ class Stage:
     words
         The command, without its output.
     kills : list of float
-        Shares of the rows after which all ranks are killed; 1 is in the merge.
+        Shares of the rows after which all ranks are killed; 1 is in the merge. A command tells
+        of its rows each five seconds: a short one is over before all of these.
     """
 
     name: str
@@ -178,12 +179,13 @@ def main(argv: list[str] | None = None) -> int:
     p.add_argument("--structures", type=int, default=200_000, help="default: %(default)s")
     p.add_argument("--ranks", type=int, default=2, help="default: %(default)s")
     p.add_argument("--kills", type=int, default=5, help="of each command; default: %(default)s")
+    p.add_argument("--records", type=Path, help="folder of the record; default: WORK")
     p.add_argument(
         "--slice-s", type=float, help=f"stop after so long, with exit code {AGAIN}: run again"
     )
     args = p.parse_args(argv)
     folder = args.work.absolute()
-    pieces = Pieces(folder)
+    pieces, before = Pieces(folder), environment()["load"]
     until = None if args.slice_s is None else time.monotonic() + args.slice_s
     shares = [(k + 1) / args.kills for k in range(args.kills)]
     source = f"synthetic:{args.structures}"
@@ -208,20 +210,17 @@ def main(argv: list[str] | None = None) -> int:
         print(f"{error}: the time is over; run the same again", file=sys.stderr)
         return AGAIN
     found["opened"] = pieces.get("opened", lambda: opened(folder / "census-killed.h5", folder))
-    (folder / "killed.json").write_text(json.dumps(found, indent=1) + "\n")
-    equal = True
-    for name in ("pack", "census"):
-        same = found[name]["content_hash"] == found[f"{name}-killed"]["content_hash"]
-        equal &= same
-        for one in (name, f"{name}-killed"):
-            row = found[one]
-            print(
-                f"{one}: {row['cpu_s']:.0f} CPU s, {row['wall_s']:.0f} s, at most "
-                f"{row['peak_bytes'] / 2**20:.0f} MB a process, {row['kills']} kills, "
-                f"{row['runs']} runs, {row['content_hash'][:16]}"
-            )
-        print(f"{name}: {'equal' if same else 'DIFFERENT'}")
-    return 0 if equal else 1
+    rows = [{"stage": name, **row} for name, row in found.items() if name != "opened"]
+    asked = {"measurement": "killed", "load_before": before, "structures": args.structures}
+    asked |= {"ranks": args.ranks, "kills": args.kills}
+    results = {"stages": rows, "opened": found["opened"]}
+    path = write_record("killed", asked, results, args.records or folder)
+    print(f"{path} written; tables: python bench/report.py {path}")
+    hashes = {row["stage"]: row["content_hash"] for row in rows}
+    different = [name for name in ("pack", "census") if hashes[name] != hashes[f"{name}-killed"]]
+    for name in different:
+        print(f"{name}: DIFFERENT")
+    return 1 if different else 0
 
 
 if __name__ == "__main__":

@@ -496,6 +496,30 @@ def unique_cameras(record: dict) -> str:
     return head + "\n\n" + table(rows, names)
 
 
+def killed(record: dict) -> str:
+    """Stages undisturbed and killed: time, memory, and whether they ended alike."""
+    rows = [
+        [
+            row["stage"],
+            f"{row['cpu_s']:.0f}",
+            f"{row['wall_s']:.0f}",
+            f"{row['peak_bytes'] / 2**20:.0f}",
+            row["kills"],
+            row["runs"],
+            row["content_hash"][:12],
+        ]
+        for row in record["stages"]
+    ]
+    asked, opened = record["arguments"], record["opened"]
+    return (
+        f"{asked['structures']} synthetic structures on {asked['ranks']} ranks; killed ones at "
+        f"most {asked['kills']} times. Of {opened['rows']} rows tables took "
+        f"{opened['tables_cpu_s']:.1f} CPU s, figures {opened['figures_cpu_s']:.1f}, "
+        f"opening by xarray {opened['xarray_cpu_s']:.1f}.\n\n"
+        + table(rows, ["stage", "CPU s", "wall s", "MB a process", "kills", "runs", "content"])
+    )
+
+
 def model(record: dict) -> str:
     """Predicted seconds by term, constants, and idle shares of the simulated queue."""
     texts = []
@@ -598,6 +622,7 @@ def describe(record: dict) -> str:
         "ranks": ranks,
         "scaling": scaling,
         "model": model,
+        "killed": killed,
         "frontier": frontier,
         "noise": noise,
         "endpoint": endpoint,
