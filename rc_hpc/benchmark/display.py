@@ -84,6 +84,39 @@ def at_scale(scene: DisplayedScene, px_per_angstrom: float, settings) -> Display
     return replace(scaled, visible=visible_shares(scaled, settings))
 
 
+def displayed_again(
+    base: BaseStructure,
+    scene: DisplayedScene,
+    settings: DisplaySettings,
+    variants: Sequence[Variant] = (),
+) -> DisplayedScene:
+    """What is displayed of a structure in the place of a scene: of its mode, marks and scale.
+
+    Parameters
+    ----------
+    variants
+        Among which that of the scene is, where it has one.
+
+    Raises
+    ------
+    LookupError
+        No variant is that of the scene.
+    """
+    source = _Source.of(base, settings)
+    if scene.mutation:
+        named = {(one.mutation, one.detail): one for one in variants}
+        source = _Source.of(base, settings, named[scene.mutation, scene.detail])
+    if scene.label_edges:
+        made = _strict(source, settings)
+    elif scene.mode == "environment":
+        made = _environment(source, int(scene.index[scene.centre]), settings)
+    else:
+        made = _cell(source, scene.repeats, settings)
+    if scene.marks:
+        made = marked(made, scene.marks, settings)
+    return at_scale(made, scene.px_per_angstrom, settings)
+
+
 def displayed_atoms(lattice, fractional, repeats):
     """Atoms of a repeated cell with their images on its far faces.
 

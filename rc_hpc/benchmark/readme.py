@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import rc_hpc
-from rc_hpc.benchmark.questions.draw import Draw
-from rc_hpc.benchmark.records import STRATA, BaseStructure
+from rc_hpc.benchmark.records import STRATA, BaseStructure, Question
 
 LICENCE = """\
 The questions, pictures and tables of this package are made by rc_hpc and may be used under the
@@ -41,12 +40,18 @@ configs:
 """
 
 
-def readme(draw: Draw, bases: Sequence[BaseStructure], options: Mapping[str, Any]) -> str:
+def readme(
+    questions: Sequence[Question],
+    subset: Sequence[Question],
+    bases: Iterable[BaseStructure],
+    options: Mapping[str, Any],
+) -> str:
     """The README: what there is, how much of it, under which settings."""
+    bases = list(bases)
     systems = Counter(base.system for base in bases)
-    full = Counter(one.stratum for one in draw.questions)
-    mini = Counter(one.stratum for one in draw.mini)
-    pictures = len({path for one in draw.questions for path in one.image_paths})
+    full = Counter(one.stratum for one in questions)
+    mini = Counter(one.stratum for one in subset)
+    pictures = len({path for one in questions for path in one.image_paths})
     rows = "\n".join(
         f"| {name.replace('_', ' ')} | {full[name]} | {mini[name]} |" for name in STRATA
     )
@@ -55,8 +60,8 @@ def readme(draw: Draw, bases: Sequence[BaseStructure], options: Mapping[str, Any
     return f"""{_HEAD}
 # Questions on pictures of crystals
 
-{len(draw.questions)} four-option questions on {pictures} pictures of {len(bases)} structures
-({told}), in the form of MV-CrystalBench; {len(draw.mini)} of them, each as it is, are the mini set.
+{len(questions)} four-option questions on {pictures} pictures of {len(bases)} structures
+({told}), in the form of MV-CrystalBench; {len(subset)} of them, each as it is, are the mini set.
 Built by rc_hpc {rc_hpc.__version__}; neither questions nor pictures are those of the released
 benchmark.
 

@@ -60,15 +60,15 @@ def write_package(
     texts = {
         QUESTIONS: "".join(map(question_line, draw.questions)),
         MINI: "".join(map(question_line, draw.mini)),
-        PROVENANCE: "".join(_base_line(base, sources.get(base.name, "")) for base in bases),
+        PROVENANCE: "".join(base_line(base, sources.get(base.name, "")) for base in bases),
         "LICENSE": LICENCE,
-        "README.md": readme(draw, bases, options),
+        "README.md": readme(draw.questions, draw.mini, bases, options),
     }
     for name, text in texts.items():
         write_whole(root / name, text.encode(), durable=False)
     digests = {name: hashlib.sha256(text.encode()).hexdigest() for name, text in texts.items()}
     metadata = croissant(draw.questions, digests, rc_hpc.__version__)
-    write_whole(root / "croissant.json", _json(metadata), durable=False)
+    write_whole(root / "croissant.json", json_file(metadata), durable=False)
     pictures = sorted({path for one in draw.questions for path in one.image_paths})
     names = [*texts, "croissant.json", "scenes.h5", *(f"images/{path}" for path in pictures)]
     manifest = {
@@ -77,14 +77,16 @@ def write_package(
         "view_sets": draw.view_sets,
         "files": dict(_entries(root, sorted(names))),
     }
-    write_whole(root / MANIFEST, _json(manifest))
+    write_whole(root / MANIFEST, json_file(manifest))
 
 
-def _json(value: Any) -> bytes:
+def json_file(value: Any) -> bytes:
+    """A JSON value as the bytes of a file."""
     return (json.dumps(value, indent=1, ensure_ascii=False) + "\n").encode()
 
 
-def _base_line(base: BaseStructure, source: str) -> str:
+def base_line(base: BaseStructure, source: str) -> str:
+    """A structure as a line of JSON, with where it came from."""
     told = {
         "name": base.name,
         "source": source,

@@ -26,10 +26,18 @@ from rc_hpc.core.errors import UsageError
 pytestmark = pytest.mark.long
 
 
-def picture(size=512, colour=(255, 255, 255)):
-    sink = io.BytesIO()
-    Image.new("RGB", (size, size), colour).save(sink, "PNG")
+def picture(size=512, name=""):
+    """A PNG with a spot whose colour is told by a name."""
+    sink, image = io.BytesIO(), Image.new("RGB", (size, size), "white")
+    image.paste(tuple(hashlib.sha256(name.encode()).digest()[:3]), (1, 1, 9, 9))
+    image.save(sink, "PNG")
     return sink.getvalue()
+
+
+def with_chunk(content, kind, body):
+    """A PNG with one more chunk."""
+    chunk = struct.pack(">I", len(body)) + kind + body
+    return content[:33] + chunk + struct.pack(">I", zlib.crc32(kind + body)) + content[33:]
 
 
 class Made:
@@ -72,8 +80,7 @@ class Made:
 
 def made_of(draw):
     full, mini = cases.rows(draw)
-    white = picture()
-    files = {f"images/{path}": white for row in full for path in row["image_paths"]}
+    files = {f"images/{p}": picture(name=p) for row in full for p in row["image_paths"]}
     return Made(full, mini, {**files, "README.md": b"# ours\n", "LICENSE": b"CC BY 4.0\n"})
 
 
@@ -93,7 +100,8 @@ def test_nothing_is_found_on_ours(made, tmp_path, capsys):
     capsys.readouterr()
     assert run(CheckOptions.of(package=folder, strict=True, floors=True), Talk()) == 0
     told = capsys.readouterr().out
-    assert told.startswith("nothing found\nQ1a") and told.count("option prior") == 8
+    assert told.startswith("note: there is no scenes.h5")
+    assert "nothing found\nQ1a" in told and told.count("option prior") == 8
     assert floors(folder) in told
 
 
@@ -159,11 +167,127 @@ def cut_picture(made):
     made.files[f"images/{made.of('Q1b')['image_paths'][0]}"] = picture()[:-20]
 
 
+def changed_picture(made, change):
+    name = f"images/{made.of('Q1b')['image_paths'][0]}"
+    made.files[name] = change(made.files[name])
+
+
 def picture_with_words(made):
-    body = b"tEXtTitle\0rock salt"
-    chunk = struct.pack(">I", len(body) - 4) + body + struct.pack(">I", zlib.crc32(body))
-    content = picture()
-    made.files[f"images/{made.of('Q1b')['image_paths'][0]}"] = content[:33] + chunk + content[33:]
+    changed_picture(made, lambda png: with_chunk(png, b"tEXt", b"Title\0rock salt"))
+
+
+def picture_with_a_private_chunk(made):
+    changed_picture(made, lambda png: with_chunk(png, b"prVt", b"answer B"))
+
+
+def picture_with_a_time(made):
+    changed_picture(made, lambda png: with_chunk(png, b"tIME", bytes(7)))
+
+
+def bytes_behind_a_picture(made):
+    changed_picture(made, lambda png: png + b"ans B")
+
+
+def broken_pixels(made):
+    """The stream of pixels is broken, and the chunk around it whole."""
+
+    def broken(png):
+        at = png.index(b"IDAT")
+        (length,) = struct.unpack(">I", png[at - 4 : at])
+        body = bytearray(png[at + 4 : at + 4 + length])
+        body[length // 2] ^= 255
+        chunk = b"IDAT" + bytes(body)
+        ending = struct.pack(">I", zlib.crc32(chunk))
+        return png[:at] + chunk + ending + png[at + 8 + length :]
+
+    changed_picture(made, broken)
+
+
+def white_picture(made):
+    sink = io.BytesIO()
+    Image.new("RGB", (512, 512), "white").save(sink, "PNG")
+    changed_picture(made, lambda _: sink.getvalue())
+
+
+def one_picture_thrice(made):
+    first, *others = made.of("Q3")["image_paths"]
+    for path in others:
+        made.files[f"images/{path}"] = made.files[f"images/{first}"]
+
+
+def linked_picture(made):
+    name = made.of("Q3")["image_paths"][0]
+
+    def link(folder):
+        path = folder / "images" / name
+        path.rename(folder.parent / "elsewhere.png")
+        path.symlink_to(folder.parent / "elsewhere.png")
+
+    made.after.append(link)
+
+
+def row_twice_in_mini(made):
+    made.mini[1] = copy.deepcopy(made.mini[0])
+
+
+def mini_in_another_order(made):
+    made.mini.reverse()
+
+
+def key_twice(made):
+    line = json.dumps(made.full[0])
+    made.full[0] = line.replace('"answer": ', '"answer": "C", "answer": ', 1) + "\n"
+
+
+def no_number(made):
+    made.of("Q4")["meta"]["x"] = float("nan")
+
+
+def number_twice(made):
+    row = made.of("Q1a")
+    row["options"][other_letter(row)] = f" {row['answer_text']}.0"
+
+
+def word_among_numbers(made):
+    row = made.of("Q1a")
+    row["options"][other_letter(row)] = "twenty"
+
+
+def unseen_mark(made):
+    for row in made.full + made.mini:
+        reset(row, row["answer"], row["answer_text"] + "\u200b")
+
+
+def answer_in_the_question(made):
+    row = made.of("Q1a")
+    row["question"] += f" (Answer: {row['answer']})"
+
+
+def hint_in_the_question(made):
+    row = made.of("Q1a")
+    row["question"] += f" Hint: it is {row['answer_text']}."
+
+
+def answer_in_the_text(made):
+    row = made.of("Q3")
+    row["text_repr"] += f"\nThe correct option is {row['answer']}"
+
+
+def turned_to(row, letter):
+    """The right option changes places with that of a letter."""
+    options, old = row["options"], row["answer"]
+    options[letter], options[old] = options[old], options[letter]
+    answers(row, letter)
+
+
+def letters_in_turn(made):
+    for k, row in enumerate(made.full):
+        turned_to(row, LETTERS[k % 4])
+
+
+def letters_of_a_stratum(made):
+    for row in made.all_of("Q1a"):
+        turned_to(row, "A")
 
 
 def manifest_lists_itself(made):
@@ -437,6 +561,25 @@ DEFECTS = {
     no_png: "picture",
     cut_picture: "picture",
     picture_with_words: "picture-words",
+    picture_with_a_private_chunk: "picture-chunks",
+    picture_with_a_time: "picture-chunks",
+    bytes_behind_a_picture: "picture",
+    broken_pixels: "picture",
+    white_picture: "picture-blank",
+    one_picture_thrice: "picture-twice",
+    linked_picture: "link",
+    row_twice_in_mini: "mini-row",
+    mini_in_another_order: "mini-row",
+    key_twice: "json",
+    no_number: "json",
+    number_twice: "option-twice",
+    word_among_numbers: "option-form",
+    unseen_mark: "unseen",
+    answer_in_the_question: "leak",
+    hint_in_the_question: "leak",
+    answer_in_the_text: "leak",
+    letters_in_turn: "letters-running",
+    letters_of_a_stratum: "letters-stratum",
     manifest_lists_itself: "manifest-itself",
     no_manifest: "file-missing",
     fifth_question: "per-structure",
@@ -486,7 +629,7 @@ DEFECTS = {
 
 
 #: Those that only many questions tell.
-OF_MANY = (dead_option, giveaway, third_smallest)
+OF_MANY = (dead_option, giveaway, third_smallest, letters_in_turn, letters_of_a_stratum)
 
 
 @pytest.mark.parametrize("defect", DEFECTS, ids=lambda defect: defect.__name__)

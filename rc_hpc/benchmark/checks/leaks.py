@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from rc_hpc.benchmark.checks.finding import Finding
 from rc_hpc.benchmark.letters import ARMS
 from rc_hpc.benchmark.prompts import forbidden, prompt_text, prompt_view
-from rc_hpc.benchmark.records import Question
+from rc_hpc.benchmark.records import LETTERS, Question
 
 _WORD = re.compile(r"\w+")
 #: What names a structure as well as its own name does.
@@ -16,6 +16,9 @@ _SYMMETRY = re.compile(r"space group|wyckoff|strukturbericht|pearson symbol|aflo
 _SYSTEM = re.compile(
     r"\b(triclinic|monoclinic|orthorhombic|tetragonal|trigonal|hexagonal|cubic)\b", re.IGNORECASE
 )
+
+#: What announces an answer, and up to so many words between it and the answer.
+_ANNOUNCED = r"(?i:\b(?:answer|correct|right|solution|hint)\b)(?:\W+\w+){0,4}?\W+"
 
 
 def check_leaks(questions: Sequence[Question]) -> Iterator[Finding]:
@@ -47,6 +50,23 @@ def check_leaks(questions: Sequence[Question]) -> Iterator[Finding]:
             told |= {found.lower() for found in _SYMMETRY.findall(text)}
         for word in sorted(told):
             yield Finding("leak", q.id, f"a model would see {word!r}")
+        for field, text in (("question", q.question), ("text_repr", q.text_repr)):
+            if _told(q, text):
+                yield Finding("leak", q.id, f"{field} tells the answer")
+
+
+def _told(q: Question, text: str) -> bool:
+    """Whether words announce the right option, and not every option alike."""
+
+    def announced(option: str) -> bool:
+        pattern = rf"{_ANNOUNCED}{re.escape(option)}(?!\w|\.\d)"
+        return bool(re.search(pattern, text))
+
+    for options in (LETTERS, [q.options[x] for x in LETTERS]):
+        right = options[LETTERS.index(q.answer)]
+        if announced(right) and not all(map(announced, options)):
+            return True
+    return False
 
 
 def _words(text: str) -> tuple[str, ...]:

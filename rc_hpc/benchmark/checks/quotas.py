@@ -152,6 +152,13 @@ def check_mini(
     """The subset: its strata, its letters, and that each row is one of the full set's."""
     rows = {q.id: row for q, row in full}
     yield from _strata([q for q, _ in mini], want.mini, "mini")
+    for name, number in Counter(q.id for q, _ in mini).items():
+        if number > 1:
+            yield Finding("mini-row", name, f"stands {number} times in the subset")
+    place = {name: k for k, name in enumerate(rows)}
+    places = [place[q.id] for q, _ in mini if q.id in place]
+    if places != sorted(places):
+        yield Finding("mini-row", "mini", "its rows are in another order than the full set's")
     for q, row in mini:
         if q.id not in rows:
             yield Finding("mini-row", q.id, "stands in the subset and not in the full set")

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -44,8 +46,11 @@ def check_question(q: Question, root: Path, card: Card) -> Iterator[Finding]:
 
 def meaning(text: str) -> object:
     """What two options with the same meaning have in common."""
+    text = unicodedata.normalize("NFKC", text)
     if counts := counts_of(text):
         return tuple(sorted(counts.items()))
+    with suppress(ValueError):
+        return float(text)  # 56 and 56.0
     words = re.sub(r"[\s\[\](),.]+", " ", text).strip().casefold()
     numbers = words.split()
     if numbers and all(re.fullmatch(r"-?\d+", one) for one in numbers):
@@ -58,6 +63,10 @@ def meaning(text: str) -> object:
 def _options(q: Question) -> Iterator[Finding]:
     if empty := [x for x in LETTERS if not q.options[x].strip()]:
         yield Finding("option-empty", q.id, f"nothing stands under {', '.join(empty)}")
+    numbers = [x for x in LETTERS if isinstance(meaning(q.options[x]), float)]
+    if 0 < len(numbers) < len(LETTERS):
+        told = f"numbers stand under {', '.join(numbers)} alone"
+        yield Finding("option-form", q.id, f"its options are of different forms: {told}")
     meanings: dict[object, str] = {}
     for letter in LETTERS:
         what = meaning(q.options[letter])

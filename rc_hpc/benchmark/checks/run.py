@@ -3,25 +3,32 @@
 from __future__ import annotations
 
 import json
+import os
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from rc_hpc.benchmark.card import card
+from rc_hpc.benchmark.checks.again import check_again, other_program
 from rc_hpc.benchmark.checks.answers import check_answers
+from rc_hpc.benchmark.checks.around import check_around, left_out
 from rc_hpc.benchmark.checks.fairness import check_fairness, rule_scores
 from rc_hpc.benchmark.checks.files import check_files, unused_pictures
 from rc_hpc.benchmark.checks.finding import Finding
 from rc_hpc.benchmark.checks.leaks import check_leaks
+from rc_hpc.benchmark.checks.letters import check_letters
 from rc_hpc.benchmark.checks.options import CheckOptions
+from rc_hpc.benchmark.checks.ours import SCENES, Ours, read_ours
+from rc_hpc.benchmark.checks.pictures import check_drawn, check_shown
 from rc_hpc.benchmark.checks.quotas import check_mini, check_quotas, check_twice, expected
+from rc_hpc.benchmark.checks.rebuilt import check_rebuilt
 from rc_hpc.benchmark.checks.rows import check_form, check_question
 from rc_hpc.benchmark.checks.scenes import check_scenes
+from rc_hpc.benchmark.checks.written import check_seen, check_written
 from rc_hpc.benchmark.package import MANIFEST, SETS, question_of, read_rows
 from rc_hpc.benchmark.questions.options import QuestionOptions
 from rc_hpc.benchmark.records import STRATA, Question
-from rc_hpc.benchmark.scene_file import read_bases, read_scenes
 from rc_hpc.core.door import Talk
 from rc_hpc.core.errors import Exit, RcError, UsageError
 
@@ -33,12 +40,31 @@ RECORDED = (
 Rows = list[tuple[Question, dict[str, Any]]]
 
 
-#: Cameras and displayed atoms, which the released package lacks.
-SCENES = "scenes.h5"
+class Checked(NamedTuple):
+    """What a check has found.
+
+    Attributes
+    ----------
+    findings
+        What is wrong.
+    notes
+        What could not be checked, and which settings are not the card's.
+    """
+
+    findings: list[Finding]
+    notes: list[str]
 
 
 def check_package(root: Path) -> list[Finding]:
-    """All that is wrong with a package.
+    """All that is wrong with a package; as `checked`."""
+    return checked(root).findings
+
+
+def checked(root: Path) -> Checked:
+    """All that is wrong with a package, and what cannot be told.
+
+    A package with ``scenes.h5`` is made again from it and compared; one without is held to the
+    card and to itself.
 
     Raises
     ------
@@ -48,49 +74,81 @@ def check_package(root: Path) -> list[Finding]:
     if not root.is_dir():
         raise UsageError(f"{root}: no folder; give that of a package")
     stated = card()
-    findings = list(check_files(root, stated.pixels))
+    findings: list[Finding] = []
+    notes: list[str] = []
+    ours = _ours(root, findings, notes)
+    files, faults = check_files(root, ours.display.size if ours else stated.pixels, bool(ours))
+    findings += faults
     full, mini = (_rows(root, name, findings) for name in SETS)
-    questions = [q for q, _ in full]
+    for name in SETS.values():
+        if name in files.digests:
+            findings += check_written(root / name, bool(ours))
+    questions, subset = [q for q, _ in full], [q for q, _ in mini]
     if not questions:
-        return findings
-    options = recorded_options(root)
+        return Checked(findings, notes)
+    options = ours.questions if ours else recorded_options(root)
     want = expected(questions, stated, options)
     for q, row in full:
         findings += check_form(row, q.id)
         findings += check_question(q, root, stated)
+        findings += check_seen(q)
     findings += check_twice(questions)
     findings += check_quotas(questions, want, stated)
     findings += check_mini(mini, full, want)
+    findings += check_letters(questions, subset, bool(ours))
     findings += check_leaks(questions)
     findings += check_fairness(questions)
     findings += check_answers(questions)
-    if (root / SCENES).is_file():
-        findings += _scenes(root / SCENES, questions, options)
+    findings += check_shown(questions, files.pictures)
     shown = {path for q in questions for path in q.image_paths}
-    findings += unused_pictures(root, shown)
-    if want.released and not (root / SCENES).exists() and len(shown) != stated.images:
+    findings += unused_pictures(files.pictures, shown)
+    if ours:
+        findings += check_scenes(questions, ours.scenes, ours.bases, options)
+        findings += check_drawn(ours.drawn, files.pictures, files.of_pictures)
+        findings += check_rebuilt(questions, ours)
+        findings += check_around(root, questions, subset, ours, files.digests)
+        notes += left_out(ours)
+        if why := other_program(ours):
+            notes.append(f"no scene was displayed and no picture drawn again: {why}")
+        else:
+            findings += check_again(ours)
+    elif want.released and len(shown) != stated.images:
         told = f"{len(shown)} different pictures, not {stated.images}"
         findings.append(Finding("pictures", SETS["full"], told))
-    return findings
+    return Checked(findings, notes)
 
 
-def _scenes(path: Path, questions: list[Question], options: QuestionOptions) -> list[Finding]:
+def _ours(root: Path, findings: list[Finding], notes: list[str]) -> Ours | None:
+    """What the package can be made again from; None where it lacks that, or it is broken."""
+    if not os.path.lexists(root / SCENES):
+        if str(_manifest(root).get("creator", "")).startswith("rc_hpc"):
+            told = "is not there; every package that rc_hpc builds has one"
+            findings.append(Finding("file-missing", SCENES, told))
+        notes.append(
+            f"there is no {SCENES}: whether pictures, counts of atoms and directions are those of "
+            "the structures, and what is visible, is not checked"
+        )
+        return None
     try:
-        scenes = {scene.id: scene for scene in read_scenes(path)}
-        bases = {base.name: base for base in read_bases(path)}
-    except (RcError, OSError) as error:
-        return [Finding("scenes", SCENES, f"cannot be read: {error}")]
-    return list(check_scenes(questions, scenes, bases, options))
+        return read_ours(root / SCENES)
+    except RcError as error:
+        findings.append(Finding("scenes", SCENES, f"cannot be read: {error}"))
+        notes.append(f"{SCENES} cannot be read: nothing was made again from it")
+        return None
+
+
+def _manifest(root: Path) -> dict[str, Any]:
+    try:
+        content = json.loads((root / MANIFEST).read_bytes())
+    except (OSError, ValueError):
+        return {}
+    return content if isinstance(content, dict) else {}
 
 
 def recorded_options(root: Path) -> QuestionOptions:
     """Settings of the questions that the manifest of a package of ours tells; else the card's."""
-    try:
-        content = json.loads((root / MANIFEST).read_bytes())
-    except (OSError, ValueError):
-        content = {}
     found: dict[str, Any] = {}
-    waiting = [content.get("settings")] if isinstance(content, dict) else []
+    waiting = [_manifest(root).get("settings")]
     while waiting:
         one = waiting.pop()
         if isinstance(one, dict):
@@ -136,8 +194,8 @@ def floors(root: Path) -> str:
     return "\n".join(lines)
 
 
-def text(findings: list[Finding], most: int) -> str:
-    """Findings, one a line, so many of each rule; then how many of which."""
+def text(findings: list[Finding], most: int, notes: Sequence[str] = ()) -> str:
+    """Findings, one a line, so many of each rule; what is no finding; how many there are."""
     told: Counter[str] = Counter()
     lines = []
     for one in findings:
@@ -146,15 +204,16 @@ def text(findings: list[Finding], most: int) -> str:
             lines.append(str(one))
     more = {rule: n - most for rule, n in told.items() if n > most}
     lines += [f"and {n} more of {rule}" for rule, n in more.items()]
+    lines += [f"note: {one}" for one in notes]
     lines.append(f"{len(findings)} findings" if findings else "nothing found")
     return "\n".join(lines)
 
 
 def run(options: CheckOptions, talk: Talk) -> int:
     """Check a package and tell the findings; 0, 3 with findings, 1 where they are an error."""
-    findings = check_package(options.package)
+    findings, notes = checked(options.package)
     if not talk.quiet:
-        print(text(findings, options.most))
+        print(text(findings, options.most, notes))
         if options.floors:
             print(floors(options.package))
     if not findings:
