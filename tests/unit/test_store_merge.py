@@ -1,5 +1,6 @@
 """Merge: order, partition, duplicates, memory, and what other programs see."""
 
+import errno
 import json
 import os
 import pickle
@@ -24,6 +25,7 @@ from rc_hpc.kinds.packed.schema import PACKED
 from rc_hpc.store import files, layout
 from rc_hpc.store.content import content_hash, datasets
 from rc_hpc.store.duplicates import resolve_duplicates
+from rc_hpc.store.fold import Spill
 from rc_hpc.store.merge import merge
 from rc_hpc.store.opening import open_h5
 from rc_hpc.store.parts import PartStore
@@ -228,6 +230,34 @@ def test_many_ranks_write_the_same_bytes(tmp_path, monkeypatch, size):
     assert digests == {content_hash(alone)} == {content_hash(output)}
     assert output.read_bytes() == alone.read_bytes()
     assert not list(parts.folder.glob("*.spill"))
+
+
+@pytest.mark.parametrize("step", ["write", "place"])
+def test_a_full_disk_of_one_rank_ends_the_merge_of_all(tmp_path, monkeypatch, step):
+    keys = keys_of(f"mp-{k}" for k in range(9))
+    parts = store(tmp_path / "p", CENSUS)
+    everything = [parts.write(*batch_of(keys, CENSUS), numbers_of(keys, keys))]
+    real = getattr(Spill, step)
+
+    def full(self, *args):
+        told = real(self, *args)
+        if self.path.name.startswith("1."):
+            raise OSError(errno.ENOSPC, "")
+        return told
+
+    monkeypatch.setattr(Spill, step, full)
+    ranks = _Ranks(3)
+
+    def work(rank):
+        with pytest.raises(RcError, match="cannot be written .No space left"):
+            merge(parts, tmp_path / "x.h5", {}, parts=everything, ranks=ranks.of(rank))
+
+    with ThreadPoolExecutor(3) as pool:
+        list(pool.map(work, range(3)))
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["p"]
+    assert not list(parts.folder.glob("*.spill"))
+    monkeypatch.undo()
+    assert merge(parts, tmp_path / "x.h5", {}, parts=everything) == content_hash(tmp_path / "x.h5")
 
 
 def test_ranks_check_a_file_together(tmp_path, monkeypatch):
