@@ -12,7 +12,7 @@ from rc_hpc.kernels.compiled import inner, kernel
 from rc_hpc.kernels.records import Grid
 
 #: Points from which on the grid is faster than the sorted search.
-GRID_POINTS = 2000
+GRID_POINTS = 1000
 #: Points in a cell of the grid, on average.
 _IN_CELL = 6.0
 #: Far more than cell walls round, Å.
