@@ -16,10 +16,12 @@ from io import StringIO
 import numpy as np
 
 from rc_hpc.core.errors import Status
-from rc_hpc.structures.checks import build, from_pymatgen, guarded, refuse, text_of, version_of
+from rc_hpc.structures.checks import build, guarded, one_line, refuse, text_of, version_of
 from rc_hpc.structures.cif import read_cif
 from rc_hpc.structures.cif_symmetry import claimed_number
+from rc_hpc.structures.dictionaries import read_dictionary
 from rc_hpc.structures.entries import array_reader
+from rc_hpc.structures.fields import kind_of
 from rc_hpc.structures.record import Item, Structure
 from rc_hpc.structures.scan import json_of
 
@@ -153,7 +155,15 @@ def read_json(item: Item, blob: bytes) -> Structure:
     """Read one JSON entry: a pymatgen structure, a CIF text, or an object that holds either."""
     text = text_of(item, blob)
     with guarded(item):
-        entry = json_of(text.encode())
+        try:
+            entry = json_of(text.encode())
+        except ValueError as error:
+            raise refuse(
+                item,
+                Status.read_error,
+                f"it is no JSON that can be read ({one_line(error)}); repair the file, or leave it "
+                "out with --ids",
+            ) from error
         return _from_entry(item, blob, entry, claimed(entry))
 
 
@@ -184,7 +194,14 @@ def read_prototype(item: Item, blob: bytes) -> Structure:
 
 def _from_entry(item: Item, blob: bytes, entry, space_group: int) -> Structure:
     if isinstance(entry, str):
-        read = read_cif(item, entry.encode())
+        try:
+            text = entry.encode()
+        except UnicodeEncodeError as error:
+            wrong = entry[error.start]
+            raise refuse(
+                item, Status.read_error, f"its text holds {wrong!r}, half a character; correct it"
+            ) from None
+        read = read_cif(item, text)
         return replace(
             read,
             sha256=hashlib.sha256(blob).hexdigest(),
@@ -194,11 +211,10 @@ def _from_entry(item: Item, blob: bytes, entry, space_group: int) -> Structure:
         raise refuse(
             item,
             Status.read_error,
-            f"a JSON {type(entry).__name__} is no structure; "
-            "give a pymatgen dictionary or a CIF text",
+            f"a JSON {kind_of(entry)} is no structure; give a pymatgen dictionary or a CIF text",
         )
     if "lattice" in entry and "sites" in entry:
-        return _from_dictionary(item, blob, entry, space_group)
+        return read_dictionary(item, blob, entry, space_group)
     if reader := array_reader(entry):
         return replace(reader(item, blob, entry), source_space_group=space_group)
     held = [key for key in WRAPPERS if key in entry]
@@ -216,35 +232,4 @@ def _from_entry(item: Item, blob: bytes, entry, space_group: int) -> Structure:
         Status.read_error,
         f"no lattice and sites, {', '.join(WRAPPERS)} among its keys; give one of them "
         "(or the JSON of OPTIMADE, JARVIS, ASE or moyopy)",
-    )
-
-
-def _from_dictionary(item: Item, blob: bytes, entry: dict, space_group: int) -> Structure:
-    from pymatgen.core import Element
-    from pymatgen.core import Structure as PymatgenStructure
-
-    if not entry["sites"]:
-        raise refuse(item, Status.empty, "it holds no atoms; write the structure again")
-    sites = []
-    for index, site in enumerate(entry["sites"]):
-        for species in site["species"]:
-            # An oxidation state makes a known symbol a Species, an unknown one a dummy;
-            # neither is wanted, so it is dropped before pymatgen sees it.
-            if not Element.is_valid_symbol(species["element"]):
-                raise refuse(
-                    item,
-                    Status.unknown_species,
-                    f"site {index + 1} is "
-                    f"{species['element']!r}, which is no element; name its element",
-                )
-        species = [{"element": s["element"], "occu": s["occu"]} for s in site["species"]]
-        # Site properties stay behind: pymatgen would load any class that they name.
-        sites.append({"species": species, "abc": site["abc"]})
-    structure = PymatgenStructure.from_dict({"lattice": entry["lattice"], "sites": sites})
-    return from_pymatgen(
-        item,
-        blob,
-        structure,
-        space_group=space_group,
-        reader=f"pymatgen {version_of('pymatgen')} Structure.from_dict",
     )

@@ -105,7 +105,7 @@ def _assembled(pieces: list[dict]) -> dict:
     if any(isinstance(piece.get("type"), str) for piece in pieces):
         return _messages(pieces)
     answer: dict[str, Any] = {}
-    message: dict[str, str] = {"content": ""}
+    message: dict[str, Any] = {"content": ""}
     choice: dict[str, Any] = {"message": message}
     for piece in pieces:
         answer |= {
@@ -121,8 +121,11 @@ def _assembled(pieces: list[dict]) -> dict:
             if part.get(name) is not None:
                 choice[name] = part[name]
         for name, value in _object(part, "delta").items():
-            if isinstance(value, str) and name != "role":
-                message[name] = message.get(name, "") + value
+            before = message.get(name, "")
+            if isinstance(value, str) and isinstance(before, str) and name != "role":
+                message[name] = before + value
+            elif name in ("content", "refusal") and not isinstance(value, str | list | None):
+                message[name] = value  # no endpoint sends that; what reads the answer says so
     ended = choice.get("finish_reason") is not None or "error" in answer
     return {**answer, "choices": [choice], "ended": ended}
 
@@ -132,6 +135,7 @@ def _messages(pieces: list[dict]) -> dict:
     answer: dict[str, Any] = {}
     text: list[str] = []
     thought: list[str] = []
+    strange: list[dict] = []  # what reads the answer refuses it
     usage: dict[str, Any] = {}
     ended = False
     for piece in pieces:
@@ -139,6 +143,8 @@ def _messages(pieces: list[dict]) -> dict:
             answer |= start
             usage |= _object(start, "usage")
         delta = _object(piece, "delta")
+        if not isinstance(delta.get("text"), str | None):
+            strange.append({"type": "text", "text": delta["text"]})
         text.append(_text(delta, "text"))
         thought.append(_text(delta, "thinking"))
         if delta.get("stop_reason"):
@@ -150,6 +156,7 @@ def _messages(pieces: list[dict]) -> dict:
     content: list[dict] = [{"type": "text", "text": "".join(text)}] if any(text) else []
     if any(thought):
         content.append({"type": "thinking", "thinking": "".join(thought)})
+    content += strange
     return {**answer, "content": content, "usage": usage or None, "ended": ended}
 
 

@@ -14,6 +14,18 @@ from rc_hpc.vlm.bodies import answer_in
 from rc_hpc.vlm.faults import Fault, Kind, fault_of
 from rc_hpc.vlm.prices import tokens_out
 
+_MISSING = object()
+
+
+class _Malformed(Exception):
+    """A field of a reply is missing, or of a type that no endpoint gives it."""
+
+    def __init__(self, name: str, value: object):
+        told = (
+            "is missing" if value is _MISSING else f"is a JSON {type(value).__name__} and no text"
+        )
+        super().__init__(f"its {name} {told}")
+
 
 @dataclass(frozen=True, slots=True)
 class Reply:
@@ -166,14 +178,20 @@ class Endpoint:
         answer = answer_in(body, status)
         if answer.get("error"):
             raise _hidden(answer["error"], headers, now)
-        reply = (
-            _read_messages(answer) if self.name == "anthropic" else _read_chat(answer, headers, now)
-        )
+        why = "the body holds no reply"
+        try:
+            reply = (
+                _read_messages(answer)
+                if self.name == "anthropic"
+                else _read_chat(answer, headers, now)
+            )
+        except _Malformed as error:
+            reply, why = None, str(error)
         if reply is None:
             # What was paid for is not bought again.
             paid = tokens_out(usage) if isinstance(usage := answer.get("usage"), dict) else 0
             kind = Kind.REQUEST if paid or _strange(answer) else Kind.RETRY
-            raise Fault(kind, f"{status}, but the body holds no reply: {body[:200]!r}", status)
+            raise Fault(kind, f"{status}, but {why}: {body[:200]!r}", status)
         return reply
 
 
@@ -243,6 +261,12 @@ def _read_chat(answer: dict, headers: Mapping[str, str], now: float) -> Reply | 
         None,
     )
     refusal = message.get("refusal")
+    if not text:  # why there is none is told by these
+        for name in ("refusal", "reasoning_content", "reasoning"):
+            _check_text(name, message.get(name))
+    why = isinstance(reason, str) and reason.lower() in _LENGTH | _SAFETY
+    if not (why or refusal or thought or "content" in message):
+        raise _Malformed("content", _MISSING)
     return _judged(
         answer,
         text,
@@ -253,6 +277,11 @@ def _read_chat(answer: dict, headers: Mapping[str, str], now: float) -> Reply | 
     )
 
 
+def _check_text(name: str, value: object) -> None:
+    if not isinstance(value, str | None):
+        raise _Malformed(name, value)
+
+
 def _read_messages(answer: dict) -> Reply | None:
     if answer.get("type") not in (None, "message") or not isinstance(answer.get("content"), list):
         return None
@@ -261,20 +290,28 @@ def _read_messages(answer: dict) -> Reply | None:
 
 
 def _parts(content) -> tuple[str | None, str | None]:
-    """Visible text and reasoning of a content, which may be a text, a list of parts, or null."""
+    """Visible text and reasoning of a content, which may be a text, a list of parts, or null.
+
+    Raises
+    ------
+    _Malformed
+        It is something else, or a part of it is.
+    """
     if content is None or isinstance(content, str):
         return content, None
     if not isinstance(content, list):
-        return None, None
+        raise _Malformed("content", content)
     text, thought = [], []
     for part in content:
+        kind = part.get("type", "text") if isinstance(part, dict) else None
         if isinstance(part, str):
             text.append(part)
-        elif isinstance(part, dict):
-            if part.get("type") in ("text", "output_text") and isinstance(part.get("text"), str):
-                text.append(part["text"])
-            elif part.get("type") in ("thinking", "reasoning"):
-                thought.append(_flat(part.get("thinking", part.get("text"))))
+        elif kind in ("text", "output_text") and isinstance(part.get("text"), str):
+            text.append(part["text"])
+        elif kind in ("thinking", "reasoning"):
+            thought.append(_flat(part.get("thinking", part.get("text"))))
+        elif kind in ("text", "output_text") or not isinstance(kind, str):
+            raise _Malformed("part of the content", part)
     return "".join(text), "\n".join(filter(None, thought)) or None
 
 
@@ -289,6 +326,8 @@ def _flat(value) -> str:
 def _judged(
     answer: dict, text: str | None, thought: str | None, reason, provider, refusal: str
 ) -> Reply:
+    if not text:
+        _check_text("reason to finish", reason)
     word = reason.lower() if isinstance(reason, str) else ""
     usage = answer.get("usage") if isinstance(answer.get("usage"), dict) else None
     outcome, message = Outcome.answered, ""

@@ -443,3 +443,13 @@ def test_a_malformed_answer_is_one_recorded_failure_with_what_came(tmp_path):
         tally, records = ask(stub.url, tmp_path, questions(3), workers=1)
     assert outcomes(records) == ["request_error", "answered", "answered"] and stub.n == 3
     assert json.loads(records[0]["attempts"][0]["body"]) == strange and tally.problem is None
+
+
+def test_a_content_that_is_no_text_is_asked_for_again_and_then_a_failure(tmp_path):
+    strange = chat({"a": "A"}, usage=False)
+    with Stub(lambda body, number: strange if "prompt 1" in str(body) else None) as stub:
+        patience = Patience(attempts=3, first_s=0.01)
+        tally, records = ask(stub.url, tmp_path, questions(3), patience=patience)
+    assert outcomes(records) == ["answered", "gave_up", "answered"] and stub.n == 5
+    assert tally.failed == 1 and "its content is a JSON dict and no text" in records[1]["message"]
+    assert json.loads(records[1]["attempts"][0]["body"]) == strange

@@ -240,6 +240,42 @@ def test_a_malformed_answer_is_a_fault(body, status, headers, kind):
     assert fault(body, status, headers).kind is kind
 
 
+NO_TEXTS: tuple[object, ...] = (5, 0, 1.5, True, False, {"a": "A"}, {})
+
+
+@pytest.mark.parametrize("value", NO_TEXTS, ids=str)
+@pytest.mark.parametrize(
+    "reply",
+    [
+        lambda value: (chat(value, usage=False), OPENAI),
+        lambda value: (chat([value], usage=False), OPENAI),
+        lambda value: (chat([{"type": "text", "text": value}], usage=False), OPENAI),
+        lambda value: (chat(None, refusal=value, usage=False), OPENAI),
+        lambda value: (chat(None, reason=value, usage=False), OPENAI),
+        lambda value: (chat("", reasoning_content=value, usage=False), OPENAI),
+        lambda value: (events(piece(content="A"), piece("stop", content=value)), OPENAI),
+        lambda value: (events(piece(content=value), piece("stop", content="A")), OPENAI),
+        lambda value: ({"choices": [{"message": value, "finish_reason": "stop"}]}, OPENAI),
+        lambda value: ({"choices": value}, OPENAI),
+        lambda value: ({"type": "message", "content": value}, ANTHROPIC),
+        lambda value: ({"type": "message", "content": [value]}, ANTHROPIC),
+        lambda value: ({"content": [{"type": "text", "text": value}]}, ANTHROPIC),
+        lambda value: ({"content": [], "stop_reason": value}, ANTHROPIC),
+        lambda value: (
+            events(
+                {"type": "content_block_delta", "delta": {"type": "text_delta", "text": value}},
+                {"type": "message_stop"},
+            ),
+            ANTHROPIC,
+        ),
+    ],
+)
+def test_what_should_be_a_text_and_is_none_is_a_malformed_answer(reply, value):
+    body, endpoint = reply(value)
+    told = fault(body, endpoint=endpoint)
+    assert told.kind in (Kind.RETRY, Kind.REQUEST) and told.message.startswith("200, but ")
+
+
 def test_an_error_is_told_in_its_own_words():
     assert (
         fault(error("Unsupported value", "unsupported_value"), 400).message
