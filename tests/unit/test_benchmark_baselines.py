@@ -275,7 +275,7 @@ def test_from_determine_to_the_ladder(drawn, tmp_path, capsys):
     assert main(["determine", str(root), "-o", told, "--progress", "none", "-q"]) in (0, 3)
     assert main(["baselines", str(root), "--determined", told, "-o", made, "-q"]) == 0
     asked = [f"{made}/oracle-centres.json", f"{made}/chance.json", "--benchmark", str(root)]
-    assert main(["score", *asked, "--determined", told, "--set", "full"]) == 3
+    assert main(["score", *asked, "--determined", told, "--set", "full", "--table", "all"]) == 3
     captured = capsys.readouterr()
     assert "rc_hpc oracle centres, image:" in captured.err and "missing: no" in captured.err
     for table in ("What the pictures determine", "Determined is the share of questions"):

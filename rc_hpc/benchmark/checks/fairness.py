@@ -3,23 +3,34 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
 
 from rc_hpc.benchmark.checks.finding import Finding
-from rc_hpc.benchmark.questions.rules import CHANCE, RULES, hits, prior_hits, seen
+from rc_hpc.benchmark.questions.rules import (
+    CHANCE,
+    RULES,
+    frequent_hits,
+    hits,
+    prior_hits,
+    seen,
+    trait,
+)
 from rc_hpc.benchmark.records import LETTERS, STRATA, Question
 
 #: A finding is what fair options would show in fewer than this share of packages, in all the
 #: strata and rules together.
 LEVEL = 1e-3
-#: What is right for so many base structures gives something away; for one, it is its answer.
+#: What is right for so many base structures gives something away, and what is shown for so many
+#: and never right is dead; for one, it is its answer, or is not.
 SEVERAL = 4
 #: A text shown in so many questions, and right in none, is dead whatever chance says.
 NEVER = 16
 #: An option whose number is so many times smaller or larger than the next is picked by nobody.
 FAR = 6.0
+#: Rules that know what was right of other base structures: of a trait, of the text.
+PRIORS = ("trait prior", "option prior")
 #: Right options of fixed ones that the card itself has right more often than others.
 CARD_FLOORS = {"Q5": 0.5}
 
@@ -31,27 +42,31 @@ def check_fairness(questions: Sequence[Question]) -> Iterator[Finding]:
         if own:
             yield from _far(own)
             yield from _dead(stratum, own)
+            if any(trait(text) != text for q in own for text in q.options.values()):
+                yield from _dead(stratum, own, trait)
             yield from _rules(stratum, own)
 
 
 def rule_scores(questions: Sequence[Question]) -> dict[str, float]:
-    """Share of right options that each rule names, with that of the option prior last."""
+    """Share of right options that each rule names, the rules that know other questions last."""
     options = [[seen(q.options[x]) for x in LETTERS] for q in questions]
     right = [LETTERS.index(q.answer) for q in questions]
     shares = hits(options, right).mean(axis=0)
     found = dict(zip(RULES, shares.tolist(), strict=True))
-    prior = prior_hits(
-        [[q.options[x] for x in LETTERS] for q in questions],
-        [q.options[q.answer] for q in questions],
-        [q.cluster for q in questions],
-    )
-    longest = [max(len(q.options[x]) for x in LETTERS) for q in questions]
+    texts = [[q.options[x] for x in LETTERS] for q in questions]
+    answers = [q.options[q.answer] for q in questions]
+    longest = [max(map(len, own)) for own in texts]
     length = [
-        (len(q.options[q.answer]) == most) / sum(len(q.options[x]) == most for x in LETTERS)
-        for q, most in zip(questions, longest, strict=True)
+        (len(answer) == most) / sum(len(text) == most for text in own)
+        for own, answer, most in zip(texts, answers, longest, strict=True)
     ]
     found["longest text"] = float(np.mean(length))
-    found["option prior"] = float(prior.mean())
+    found["most frequent text"] = float(frequent_hits(texts, answers).mean())
+    clusters = [q.cluster for q in questions]
+    traits = [[trait(text) for text in own] for own in texts]
+    of_traits = prior_hits(traits, [trait(answer) for answer in answers], clusters)
+    found[PRIORS[0]] = float(of_traits.mean())
+    found[PRIORS[1]] = float(prior_hits(texts, answers, clusters).mean())
     return found
 
 
@@ -69,27 +84,30 @@ def _far(questions) -> Iterator[Finding]:
             yield Finding("implausible-option", q.id, f"{text!r} is far from all others")
 
 
-def _dead(stratum: str, questions) -> Iterator[Finding]:
-    """Texts that are right too seldom, or too often, to be a matter of chance."""
+def _dead(stratum: str, questions, name: Callable[[str], str] = str) -> Iterator[Finding]:
+    """Texts, or traits of texts, that are right too seldom, or too often, to be chance."""
     from scipy.stats import binom
 
+    named = [[name(text) for text in q.options.values()] for q in questions]
+    answers = [name(q.options[q.answer]) for q in questions]
     of: dict[str, set[str]] = defaultdict(set)
-    for q in questions:
-        of[q.options[q.answer]].add(q.cluster)
-    shown = Counter(text for q in questions for text in q.options.values())
-    right = Counter(q.options[q.answer] for q in questions)
+    among: dict[str, set[str]] = defaultdict(set)
+    for q, own, answer in zip(questions, named, answers, strict=True):
+        of[answer].add(q.cluster)
+        for one in own:
+            among[one].add(q.cluster)
+    shown = Counter(one for own in named for one in own)
+    right = Counter(answers)
     fixed = len(shown) == len(LETTERS)
     level = LEVEL / (2 * len(shown) * len(STRATA))
-    for text, number in sorted(shown.items()):
-        hit = right[text]
+    for one, number in sorted(shown.items()):
+        hit = right[one]
         rare = binom.cdf(hit, number, CHANCE) < level and not fixed
-        if rare or (not hit and number >= NEVER):
-            yield Finding(
-                "dead-option", stratum, f"{text!r} is right in {hit} of {number} questions"
-            )
+        if (rare or (not hit and number >= NEVER)) and len(among[one]) >= SEVERAL:
+            yield Finding("dead-option", stratum, f"{one!r} is right in {hit} of {number} options")
         most = CARD_FLOORS.get(stratum, CHANCE)
-        if binom.sf(hit - 1, number, most) < level and len(of[text]) >= SEVERAL:
-            yield Finding("giveaway", stratum, f"{text!r} is right in {hit} of {number} questions")
+        if binom.sf(hit - 1, number, most) < level and len(of[one]) >= SEVERAL:
+            yield Finding("giveaway", stratum, f"{one!r} is right in {hit} of {number} options")
 
 
 def _rules(stratum: str, questions) -> Iterator[Finding]:
@@ -99,7 +117,7 @@ def _rules(stratum: str, questions) -> Iterator[Finding]:
     level = LEVEL / (len(scores) * len(STRATA))
     floor = CARD_FLOORS.get(stratum, CHANCE)
     for rule, share in scores.items():
-        chance = floor if rule == "option prior" else CHANCE
+        chance = floor if rule in PRIORS else CHANCE
         if binom.sf(int(np.ceil(share * n - 1e-9)) - 1, n, chance) < level:
             yield Finding(
                 "rule-of-thumb",

@@ -103,7 +103,7 @@ def _of(scene: DisplayedScene, world: World, number: int, atoms) -> Iterator[Can
             )
 
 
-def _limits(total: int, candidates) -> dict[str, int]:
+def _limits(total: int, candidates, limit: int) -> dict[str, int]:
     """No number is right in more than a quarter of the questions, where there are four or more.
 
     Only where further sets of views have not filled the others is one asked about more often.

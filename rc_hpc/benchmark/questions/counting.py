@@ -4,13 +4,19 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
-from itertools import pairwise
+from functools import partial
 from math import gcd
 
 import numpy as np
 
 from rc_hpc.benchmark.questions.balance import Wrong
-from rc_hpc.benchmark.questions.texts import composition, counts_of
+from rc_hpc.benchmark.questions.multiples import (
+    formula_units,
+    one_each,
+    quarter_each,
+    sets_of_multiples,
+)
+from rc_hpc.benchmark.questions.texts import composition
 from rc_hpc.benchmark.questions.world import Candidate, Stratum, World, one_group, visible
 from rc_hpc.benchmark.records import BaseStructure, DisplayedScene
 
@@ -20,12 +26,6 @@ ON_FACE = 0.01
 WHOLE = 1e-6
 #: From this number on wrong counts stay within `FARTHEST` of the right one, relative.
 SPACED_FROM, FARTHEST = 23, 0.4
-#: How ratios of elements are spread over the options of Q1b, and how often (see `_contents`).
-PATTERNS = {"one ratio": 0.40, "others alike": 0.15, "truth alike": 0.45}
-#: Formula units of a wrong content at most, relative to the right one.
-LARGEST = 4
-#: Contents of a cell next in size differ at most by this factor.
-FARTHEST_SIZES = 3
 
 
 def images(base: BaseStructure, repeats: tuple[int, int, int]) -> int:
@@ -119,103 +119,43 @@ def _content(world: World, number: int) -> Iterator[Candidate]:
             continue
         yield Candidate(
             scene.structure,
-            "all",
+            str(gcd(*cell.values())),
             (scene.id, views),
             (scene,),
             (views,),
             composition(cell),
             facts={"formula_units": gcd(*cell.values())},
-            base=(cell, Counter(scene.numbers.tolist())),
+            base=cell,
         )
 
 
 def _contents(candidate: Candidate, world: World, truths, rng) -> list[tuple[Wrong, ...]]:
-    """Contents of a cell whose ratios tell nothing about which is right.
+    """Contents of a cell in one ratio of elements, so that to know the formula tells nothing.
 
-    Either all four have one ratio of elements; or three have, with the right one among them in
-    three questions of four, so that neither the ratio of the many nor the odd one is the better
-    guess. Who knows the formula is left with four options, with three, or with one.
+    Of so many formula units as are right elsewhere; `one_each` takes one set for a structure.
     """
-    cell, displayed = candidate.base
-    names = list(PATTERNS)
-    pattern = names[int(rng.choice(len(names), p=list(PATTERNS.values())))]
-    others = _other_ratios(cell, displayed)
-    if not others:
-        pattern = "one ratio"
-    unit = _reduced(cell)
-    times = sum(cell.values()) // sum(unit.values())
-    same = [
-        Wrong(composition({e: n * k for e, n in unit.items()}), f"same ratio, {k} formula units")
-        for k in range(1, LARGEST * times + 1)
-        if k != times
-    ]
-    found = []
-    for _ in range(world.options.option_sets):
-        if pattern == "one ratio":
-            made = _some(same, 3, times, rng)
-        elif pattern == "truth alike":
-            odd, rule = others[int(rng.integers(len(others)))]
-            made = [*_some(same, 2, times, rng), Wrong(composition(odd), rule)]
-        else:
-            odd, rule = others[int(rng.integers(len(others)))]
-            odd_unit = _reduced(odd)
-            near = max(1, round(sum(cell.values()) / sum(odd_unit.values())))
-            made = [
-                Wrong(composition({e: n * k for e, n in odd_unit.items()}), rule)
-                for k in _near(near, 3, rng)
-            ]
-        contents = {w.text: _atoms(w.text) for w in made} | {candidate.truth: sum(cell.values())}
-        sizes = sorted(contents.values())
-        if len(sizes) == 4 and all(b <= FARTHEST_SIZES * a for a, b in pairwise(sizes)):
-            found.append(tuple(made))
-    return found
-
-
-def _atoms(text: str) -> int:
-    return sum((counts_of(text) or {}).values())
-
-
-def _other_ratios(cell, displayed) -> list[tuple[dict[int, int], str]]:
-    """Contents of another ratio, with what mistake leads to each."""
-    elements = sorted(cell)
-    made = [(dict(displayed), "displayed atoms, not shared among cells")]
-    for k, one in enumerate(elements):
-        for other in elements[k + 1 :]:
-            swapped = dict(cell)
-            swapped[one], swapped[other] = cell[other], cell[one]
-            made.append((swapped, "two elements exchanged"))
-    if len(elements) > 1:
-        for one in elements:
-            made.append(({**cell, one: cell[one] + 1}, "one atom too many"))
-            if cell[one] > 1:
-                made.append(({**cell, one: cell[one] - 1}, "one atom too few"))
-    return [(other, rule) for other, rule in made if _reduced(other) != _reduced(cell)]
-
-
-def _reduced(cell) -> dict[int, int]:
-    divisor = gcd(*cell.values())
-    return {element: number // divisor for element, number in sorted(cell.items())}
-
-
-def _some(wrong: list[Wrong], number: int, times: int, rng) -> list[Wrong]:
-    """Some of fewer and of more formula units, the nearest of both; so many fewer as comes."""
-    below = int(rng.integers(min(number, times - 1) + 1))
-    fewer, more = wrong[: times - 1][::-1], wrong[times - 1 :]
+    sets = world.once(("multiples", tuple(sorted(truths.items()))), partial(_multiples, truths))
+    units = gcd(*candidate.base.values())
     return [
-        *(fewer[k] for k in _first_ones(len(fewer), below, rng)),
-        *(more[k] for k in _first_ones(len(more), number - below, rng)),
+        tuple(
+            Wrong(
+                composition({e: n // units * k for e, n in candidate.base.items()}),
+                f"same ratio, {k} formula units",
+            )
+            for k in numbers
+            if k != units
+        )
+        for numbers in sets
+        if units in numbers
     ]
 
 
-def _near(middle: int, number: int, rng) -> list[int]:
-    window = sorted(range(1, LARGEST * middle + 3), key=lambda k: abs(np.log(k / middle)))
-    return [window[k] for k in _first_ones(len(window), number, rng)]
-
-
-def _first_ones(there: int, number: int, rng) -> list[int]:
-    """Some of the first few."""
-    window = min(there, number + 2)
-    return sorted(int(k) for k in rng.choice(window, number, replace=False))
+def _multiples(truths: Counter[str]) -> tuple[tuple[int, ...], ...]:
+    """Sets of numbers of formula units, of how often each content is right."""
+    right: Counter[int] = Counter()
+    for text, number in truths.items():
+        right[formula_units(text)] += number
+    return sets_of_multiples(tuple(sorted(right.items())))
 
 
 DISPLAYED = Stratum(
@@ -229,10 +169,11 @@ DISPLAYED = Stratum(
 )
 CONTENT = Stratum(
     _content,
-    one_group,
+    quarter_each,
     _contents,
     lambda candidate, world: (
         "How many atoms of each element does the unit cell whose edges are drawn hold? Atoms on "
         "its faces, edges and corners are shared with the neighbouring cells."
     ),
+    one_each,
 )

@@ -175,7 +175,7 @@ def _apart(points, one, other) -> np.ndarray:
     return found
 
 
-def _limits(total: int, candidates) -> dict[str, int]:
+def _limits(total: int, candidates, limit: int) -> dict[str, int]:
     """A quarter each: traps and others, near and far."""
     return {_group(trap, far): total // 4 for trap in (True, False) for far in (True, False)}
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from rc_hpc.benchmark.display import at_scale, marked
 from rc_hpc.benchmark.questions.allot import allot
-from rc_hpc.benchmark.questions.balance import Wrong, balanced
+from rc_hpc.benchmark.questions.balance import Wrong
 from rc_hpc.benchmark.questions.coordination import EASY, HARD
 from rc_hpc.benchmark.questions.counting import CONTENT, DISPLAYED
 from rc_hpc.benchmark.questions.directions import DIRECTIONS
@@ -95,7 +95,7 @@ def draw_questions(
         asked, rng = ASKED[stratum], pools[stratum].rng
         truths = Counter(candidate.truth for candidate in chosen)
         sets = [asked.wrong(candidate, world, truths, rng) for candidate in chosen]
-        wrong = balanced([candidate.truth for candidate in chosen], sets, rng)
+        wrong = asked.taken(chosen, sets, rng)
         found += [(stratum, *pair) for pair in zip(chosen, wrong, strict=True)]
     questions, shown = _written(found, world)
     mini = _subset(questions, options.mini, _stream(seed, "mini"))

@@ -143,7 +143,7 @@ def _bonded(scene: DisplayedScene) -> set[frozenset[tuple[int, ...]]]:
     return {frozenset((named[a], named[b])) for a, b in scene.bonds.tolist()}
 
 
-def _limits(total: int, candidates) -> dict[str, int]:
+def _limits(total: int, candidates, limit: int) -> dict[str, int]:
     """Half are the same; the others are shared among the mutations that there are."""
     there = {candidate.group for candidate in candidates}
     shares = {name: share for name, share in MUTATIONS.items() if name in there}

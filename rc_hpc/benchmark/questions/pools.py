@@ -85,7 +85,7 @@ class Pool:
     def allotted(self, total: int, limit: int) -> Allotted:
         """As much of a quota as can be filled, so many questions of a structure at most."""
         available = {cell: len(keys) for cell, keys in self.cells.items()}
-        limits = self.asked.limits(total, self.candidates)
+        limits = self.asked.limits(total, self.candidates, limit)
         numbers = allot(limits, available, total, limit, self.rng)
         hopeless = _hopeless(limits, available, total, limit)
         return Allotted(numbers, limits, hopeless)

@@ -69,6 +69,32 @@ def seen(text: str) -> Seen:
     return Seen(None, frozenset(re.findall(r"\w+", text.lower())))
 
 
+def trait(text: str) -> str:
+    """What a text has in common with others of its kind, in words; itself, where that is nothing.
+
+    Of the content of a cell its number of formula units, of a direction its indices by size, of a
+    number whether it is even.
+    """
+    if found := _DIRECTION.fullmatch(text.strip()):
+        sizes = sorted((abs(int(one)) for one in found.groups() if one is not None), reverse=True)
+        return f"indices {' '.join(map(str, sizes))}"
+    if counts := counts_of(text):
+        return f"{gcd(*counts.values())} formula units"
+    if _NUMBER.fullmatch(text.strip()):
+        return "odd" if int(text) % 2 else "even"
+    return text
+
+
+def frequent_hits(options: Sequence[Sequence[str]], answers: Sequence[str]) -> np.ndarray:
+    """Chance to name each right option by the text that all these questions show most, (n,)."""
+    shown = Counter(text for texts in options for text in texts)
+    found = []
+    for texts, answer in zip(options, answers, strict=True):
+        often = [shown[text] for text in texts]
+        found.append((shown[answer] == max(often)) / often.count(max(often)))
+    return np.array(found, float)
+
+
 def hits(sets: Sequence[Sequence[Seen]], right: Sequence[int]) -> np.ndarray:
     """Chance of each rule to name each right option, (n, 7).
 

@@ -61,7 +61,7 @@ def _named(world: World, number: int) -> Iterator[Candidate]:
         )
 
 
-def _limits(total: int, candidates) -> dict[str, int]:
+def _limits(total: int, candidates, limit: int) -> dict[str, int]:
     """The same number of each system."""
     systems = sorted({candidate.group for candidate in candidates})
     return {system: total // len(systems) for system in systems} if systems else {}

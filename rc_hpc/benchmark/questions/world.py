@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from rc_hpc.benchmark.questions.balance import Wrong
+from rc_hpc.benchmark.questions.balance import Wrong, balanced
 from rc_hpc.benchmark.questions.options import QuestionOptions
 from rc_hpc.benchmark.records import BaseStructure, DisplayedScene
 from rc_hpc.benchmark.settings import DisplaySettings
@@ -69,18 +69,27 @@ class Stratum:
     candidates
         Of the world and a number of a set of views (0: the default ones).
     limits
-        Most questions of each group, of the total and of what there is.
+        Most questions of each group, of the total, of what there is, and of the most that may be
+        asked of a structure.
     wrong
         Sets of three wrong options of a candidate, of the world, of how often each text is right
         in the stratum, and of a generator.
     words
         The question of a candidate.
+    taken
+        One set of wrong options for each candidate, out of those of `wrong`.
     """
 
     candidates: Callable[[World, int], Iterator[Candidate]]
-    limits: Callable[[int, Sequence[Candidate]], dict[str, int]]
+    limits: Callable[[int, Sequence[Candidate], int], dict[str, int]]
     wrong: Callable[[Candidate, World, Counter[str], np.random.Generator], list[tuple[Wrong, ...]]]
     words: Callable[[Candidate, World], str]
+    taken: Callable[
+        [Sequence[Candidate], Sequence[Sequence[tuple[Wrong, ...]]], np.random.Generator],
+        list[tuple[Wrong, ...]],
+    ] = field(
+        default=lambda candidates, sets, rng: balanced([c.truth for c in candidates], sets, rng)
+    )
 
 
 @dataclass(frozen=True)
@@ -198,12 +207,12 @@ def markable(scene: DisplayedScene, views: Sequence[str], options: QuestionOptio
     return found
 
 
-def one_group(total: int, candidates: Sequence[Candidate]) -> dict[str, int]:
+def one_group(total: int, candidates: Sequence[Candidate], limit: int) -> dict[str, int]:
     """Limits of a stratum without groups."""
     return {candidate.group: total for candidate in candidates}
 
 
-def evenly(total: int, candidates: Sequence[Candidate]) -> dict[str, int]:
+def evenly(total: int, candidates: Sequence[Candidate], limit: int) -> dict[str, int]:
     """Limits as even as what there is allows: no group has more than it needs to."""
     there = Counter(candidate.group for candidate in candidates)
     groups = sorted(there)
