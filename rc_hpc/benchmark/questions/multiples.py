@@ -95,12 +95,16 @@ def sets_of_multiples(right: tuple[tuple[int, int], ...]) -> tuple[Numbers, ...]
 
 
 def _own(units: int, known: Numbers) -> list[Numbers]:
-    """Sets that hold a number, with as few as can be that are right nowhere."""
+    """Sets that hold a number, with few that are right nowhere; where that can be, with none.
+
+    One more than has to be is allowed, so that the right one may have any rank.
+    """
     near = {k * factor for k in known for factor in FACTORS}
     near |= {k // factor for k in known for factor in FACTORS} - {0}
     fours = [four for four in _plausible(tuple(sorted({*known, *near}))) if units in four]
     nowhere = [sum(k not in known for k in four) for four in fours]
-    fours = [four for four, none in zip(fours, nowhere, strict=True) if none == min(nowhere)]
+    most = min(nowhere) + bool(min(nowhere))
+    fours = [four for four, none in zip(fours, nowhere, strict=True) if none <= most]
     return sorted(fours, key=lambda four: (four[-1] / four[0], four))[:OWN_SETS]
 
 
