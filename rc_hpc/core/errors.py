@@ -52,6 +52,10 @@ class RcError(Exception):
 
     code = Exit.FATAL
 
+    def _render_traceback_(self) -> list[str]:
+        """What a notebook shows in place of a traceback (a protocol of IPython)."""
+        return [f"{type(self).__name__}: {self}"]
+
 
 class UsageError(RcError):
     """The request itself is wrong (an option, a protocol, a source)."""

@@ -15,7 +15,7 @@ from urllib.parse import quote
 
 import numpy as np
 
-from rc_hpc.report.tables import Table, cells_of, told_once
+from rc_hpc.report.tables import Table, cells_of, in_lines, told_once
 
 #: Of the structures of a file; 9 costs four times as much for a hundredth less.
 _GZIP = 6
@@ -155,7 +155,8 @@ def _figure(picture: Picture) -> str:
     data = base64.b64encode(picture.svg).decode()
     return (
         f'<figure><img src="data:image/svg+xml;base64,{data}" alt="{escape(picture.name)}">'
-        f"<figcaption><b>{escape(picture.name)}</b>. {escape(picture.caption)}</figcaption>"
+        f"<figcaption><b>{escape(picture.name)}</b>. {escape(in_lines(picture.caption)[0])}"
+        "</figcaption>"
         "</figure>"
     )
 
@@ -169,8 +170,10 @@ def _table(table: Table) -> str:
         for row in zip(*cells.values(), strict=True)
     )
     caption = table.brief if table.conditions else table.caption
+    caption, legend = in_lines(caption)
+    its = "\n".join(filter(None, [legend, table.note]))
     long = " long" if len(table.frame) > _LONG else ""
-    note = f'<p class="note">{escape(table.note)}</p>\n' if table.note else ""
+    note = f'<p class="note">{escape(its)}</p>\n' if its else ""
     return (
         f"<h3>{escape(table.name)}</h3>\n"
         f'<div class="table{long}"><table><thead><tr>{head}</tr></thead>\n<tbody>{rows}</tbody>'

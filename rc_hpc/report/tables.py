@@ -41,6 +41,8 @@ _STARTS = ("=", "+", "-", "@", "\t", "\r", "\n", "|", "%", "\uff1d", "\uff0b", "
 _NO_FORMULA = re.compile(r"[+-]?\d+(\.\d*)?([eE][+-]?\d+)?|-[1346](3m|2m|m2|m)?|[+-]?(inf|nan)|-")
 #: Stands for every table where one is named.
 ALL = "all"
+#: Characters of a caption that is told in one piece; what parts longer ones, not in parentheses.
+_CAPTION, _CLAUSES = 200, re.compile(r"; (?![^()]*\))")
 #: Widths at which texts and titles of numbers are wrapped in a terminal, characters.
 _WRAP, _WRAP_TITLE = 60, 14
 #: Rows that a terminal gets of a table that has twice as many, where nobody asked for it.
@@ -114,13 +116,22 @@ def render(table: Table, style: str, width: int | None = None) -> str:
     )
     if style == "latex":
         return f"% {table.caption}\n{body}"
-    caption, note = table.caption, table.note
+    caption, legend = in_lines(table.caption)
+    note = "\n".join(filter(None, [legend, table.note]))
     if width:
         caption = textwrap.fill(caption, width)
         note = "\n".join(textwrap.fill(line, width) for line in note.splitlines())
     if style == "markdown":
         note = note.replace("\n", "  \n")  # a line stays one
     return f"{caption}\n\n{body}" + (f"\n\n{note}" if note else "")
+
+
+def in_lines(caption: str) -> tuple[str, str]:
+    """A long caption as its first clause, and the others as lines, which stand below the table."""
+    if len(caption) <= _CAPTION:
+        return caption, ""
+    first, *others = _CLAUSES.split(caption.rstrip("."))
+    return f"{first}.", "\n".join(f"{clause}." for clause in others)
 
 
 def _widths(

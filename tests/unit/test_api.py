@@ -469,3 +469,11 @@ assert (numba.config.CACHE_DIR, os.environ.get("NUMBA_CACHE_DIR")) == before
     with warnings.catch_warnings():
         subprocess.run([sys.executable, "-c", program], check=True, cwd=tmp_path)
     assert not list(tmp_path.iterdir())
+
+
+def test_a_notebook_shows_what_is_wrong_without_a_traceback():
+    with pytest.raises(rc_hpc.UsageError) as refusal:
+        rc_hpc.ceilings("nowhere.cif")
+    assert refusal.value.code == 2
+    (line,) = refusal.value._render_traceback_()
+    assert line.startswith("UsageError: there is no source 'nowhere.cif'; give ")

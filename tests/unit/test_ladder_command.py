@@ -257,7 +257,7 @@ def test_a_census_of_other_pictures_is_refused_with_the_command(folder, tmp_path
     code, out, err = run(capsys, *args)
     assert code == Exit.CLEAN
     assert "pictures C1: protocol frozen, 5 views, tiling 1x1x1" in out
-    assert "1 pixel files do not record their pictures; the census is of protocol frozen" in out
+    assert "1 pixel files do not record their pictures.\nthe census is of protocol frozen" in out
     write(folder / "own.json", made_file("pixels", model="b", details=pictures(FROZEN_TWICE)))
     code, out, err = run(capsys, *args)
     assert (code, out) == (Exit.USAGE, "") and "tiling 1x1x1, the pictures are of" in err

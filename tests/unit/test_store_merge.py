@@ -437,3 +437,12 @@ def test_merge_of_many_rows_is_bounded_in_memory(tmp_path):
         assert (h5["cells/c5"][:, 25] == np.arange(n) + 5).all()
         assert (h5["points/structure"][()] == np.repeat(np.arange(n), 20)).all()
         assert (h5["points/position"][:, 2] == h5["points/structure"][()]).all()
+
+
+def test_a_rank_without_chunks_places_nothing(tmp_path):
+    spill, target = Spill(tmp_path / "0.spill"), tmp_path / "whole.h5"
+    for path in (spill.path, target):
+        path.write_bytes(b"as it was")
+    nothing = np.zeros(0, np.int64)
+    spill.place(target, nothing, nothing)
+    assert target.read_bytes() == b"as it was"

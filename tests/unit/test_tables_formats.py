@@ -8,7 +8,17 @@ import pandas as pd
 import pytest
 
 from rc_hpc.core.errors import RcError
-from rc_hpc.report.tables import DIGITS, DIGITS_P, Table, csv_of, cut, render, told_once, write
+from rc_hpc.report.tables import (
+    DIGITS,
+    DIGITS_P,
+    Table,
+    csv_of,
+    cut,
+    in_lines,
+    render,
+    told_once,
+    write,
+)
 
 FRAME = pd.DataFrame(
     {
@@ -135,3 +145,15 @@ def test_a_long_table_is_cut_where_nobody_asked_for_it():
     whole = Table("short", "All.", frame.head(79))
     assert cut(whole) is whole
     assert len(cut(Table("long", "All.", frame.head(80))).frame) == 40
+
+
+def test_a_long_caption_is_told_in_lines():
+    caption = f"What (one; two) is{' so' * 60}; first: 1; second: 2 (three; four)."
+    head, legend = in_lines(caption)
+    assert head == caption.partition("; first")[0] + "."
+    assert legend == "first: 1.\nsecond: 2 (three; four)."
+    assert in_lines("Short; told: at once.") == ("Short; told: at once.", "")
+    told = render(Table("t", caption, pd.DataFrame({"n": [1]}), "A verdict."), "terminal", 80)
+    assert told.endswith("first: 1.\nsecond: 2 (three; four).\nA verdict.")
+    latex = render(Table("t", caption, pd.DataFrame({"n": [1]})), "latex")
+    assert latex.startswith(f"% {caption}\n")

@@ -31,9 +31,9 @@ TABLES = (
     Maker(
         "floors",
         "What the pictures determine, all centres read, beside expected scores of readers who do "
-        "not reconstruct: chance; prior: the option text that is right most often for other base "
-        "structures; metric: of the cell alone (Q4); projection: distances in the first picture "
-        "(Q3); formula: known beforehand (Q1b); same: always (Q5)",
+        "not reconstruct; chance: drawing evenly; prior: the option text that is right most often "
+        "for other base structures; metric: of the cell alone (Q4); projection: distances in the "
+        "first picture (Q3); formula: known beforehand (Q1b); same: always (Q5)",
         lambda counts: frames.floors(counts.rows),
     ),
     Maker(

@@ -11,7 +11,7 @@ import json
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -22,12 +22,14 @@ from rc_hpc.core.vocabulary import RELEASED
 from rc_hpc.geometry.protocol import Protocol, load_protocol
 from rc_hpc.images.files import HDF5, LARGEST_FILE
 from rc_hpc.images.pixels import rgb_of
-from rc_hpc.kinds.common.selection import Selection
 from rc_hpc.kinds.common.source import Listed
 from rc_hpc.kinds.readings.told import centres, geometry
 from rc_hpc.kinds.renders.manifest import read_manifest
 from rc_hpc.reader.convention import Convention, load_convention, named
 from rc_hpc.store.batch import Batch
+
+if TYPE_CHECKING:
+    from rc_hpc.kinds.common.selection import Selection
 
 
 @dataclass(frozen=True)
