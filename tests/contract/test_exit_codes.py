@@ -107,6 +107,27 @@ def test_an_input_that_is_damaged_is_fatal(typed, capsys, tmp_path):
     assert "bad" in capsys.readouterr().err or typed == "benchmark check"
 
 
+#: Those that take structures: an empty file is a row that failed, a folder is a source.
+OF_SOURCES = ("pack", "census", "render", "benchmark scenes", "benchmark build", "warm", "cameras")
+
+
+@pytest.mark.parametrize("what", ["empty.h5", "folder"])
+@pytest.mark.parametrize(
+    "typed",
+    [one for one in READING if one not in OF_SOURCES and not one.startswith("sweep")],
+)
+def test_an_empty_file_and_a_folder_are_told_in_a_line(typed, what, capsys, tmp_path):
+    (tmp_path / "empty.h5").write_bytes(b"")
+    (tmp_path / "folder").mkdir()
+    code, told = run_on(typed, what), capsys.readouterr()
+    if typed == "benchmark check" and what == "folder":
+        assert code == Exit.FAILURES  # what is wrong with a package is there to be found
+        return
+    assert code in (Exit.FATAL, Exit.USAGE)
+    (line,) = [line for line in told.err.splitlines() if line.startswith("rc_hpc: error: ")]
+    assert what in line and "Traceback" not in told.err
+
+
 @pytest.mark.parametrize("typed", ON_PACKAGES)
 def test_a_file_where_a_package_is_asked_for_is_usage(typed, capsys, tmp_path):
     """As a folder that is not there, in all of them."""
