@@ -16,6 +16,7 @@ from rc_hpc.benchmark.records import LETTERS
 SYSTEMS = ("cubic", "tetragonal", "hexagonal", "trigonal")
 PAIRS = ("A-B longer by less", "A-B longer by more", "A-C longer by less", "A-C longer by more")
 WAYS = ("[100]", "[110]", "[1-10]", "[111]")
+COUNTS = ("12", "14", "16", "18")
 FORMULAS = ("Na4 Cl4", "Na4 Cl4 ", "B", "A")
 
 
@@ -45,7 +46,48 @@ FORMULAS = ("Na4 Cl4", "Na4 Cl4 ", "B", "A")
         ("D. A-C longer by more", "D", PAIRS),
         ("Answer: [1-10]", "C", WAYS),
         ("[110]", "B", WAYS),
+        # after a word for an answer, or at the reply's beginning, in any of their forms
+        ("A) 12", "A", COUNTS),
+        ("(A) 12.", "A", COUNTS),
+        ("A 12", "A", COUNTS),
+        ("A (12)", "A", COUNTS),
+        ("12 (A)", "A", COUNTS),
+        ("Answer: B (14)", "B", COUNTS),
+        ("**Answer: B (14)**", "B", COUNTS),
+        ("Answer: B) 14", "B", COUNTS),
+        ("Answer: B = 14", "B", COUNTS),
+        ("Answer: [B] 14", "B", COUNTS),
+        ("Answer: 14 (B)", "B", COUNTS),
+        ("Answer:\nB", "B", COUNTS),
+        ("I count them.\n**Answer:**\n\n**B) 14**", "B", COUNTS),
+        ("Option: C", "C", COUNTS),
+        ("Option C", "C", COUNTS),
+        ("Choice: C) 16", "C", COUNTS),
+        ("Correct answer: B", "B", COUNTS),
+        ("The correct option is B.", "B", COUNTS),
+        ("So, the answer is option B", "B", COUNTS),
+        ("Best answer - B", "B", COUNTS),
+        ("Option A: 12\nOption B: 14\nOption C: 16\nOption D: 18\nAnswer: C", "C", COUNTS),
+        ("Answer: A? It has 12.\nAnswer: B", "B", COUNTS),
+        ("Answer: C [1-10]", "C", WAYS),
+        ("Answer: C. [1-10]", "C", WAYS),
+        ("C ([1-10])", "C", WAYS),
         # none, or two
+        ("Option A: 12\nOption B: 14\nOption C: 16\nOption D: 18", None, COUNTS),
+        ("Answer: B (16)", None, COUNTS),
+        ("Answer: B (A)", None, COUNTS),
+        ("Answer: 14 (A)", None, COUNTS),
+        ("Answer: A\nNo, wait.\nAnswer: B", None, COUNTS),
+        ("Answer: A\nOption: B", None, COUNTS),
+        ("Answer:\nA\nCorrect answer: B", None, COUNTS),
+        ("Answer:\nA or B", None, COUNTS),
+        ("Answer: A\nB", None, COUNTS),
+        ("Option: A, B", None, COUNTS),
+        ("Option C is wrong", None, COUNTS),
+        ("Options: C", None, COUNTS),
+        ("The correct answer is not B", None, COUNTS),
+        ("A 14", None, COUNTS),
+        ("A) 12\nB) 14", None, COUNTS),
         ("", None, SYSTEMS),
         ("I cannot see any image.", None, SYSTEMS),
         ("I'm sorry, I can't help with that.", None, SYSTEMS),
@@ -83,6 +125,44 @@ def test_a_tag_at_the_end_is_read_whatever_stands_before(before, letter):
 @given(st.text(alphabet="ABCD[]/ANSWER:\n <>.*()abcd", max_size=80))
 def test_what_is_read_is_a_letter(reply):
     assert strict_letter(reply, SYSTEMS) in (*LETTERS, None)
+
+
+HEADS = (
+    "Answer: ",
+    "Final answer: ",
+    "Correct answer: ",
+    "The answer is ",
+    "Answer:\n",
+    "Option: ",
+)
+
+
+@given(
+    st.lists(
+        st.tuples(
+            st.sampled_from(HEADS),
+            st.integers(0, 3),
+            st.sampled_from(("{}", "{} ({})", "({}) {}", "**{}**")),
+        ),
+        min_size=1,
+        max_size=3,
+    )
+)
+def test_no_reply_that_answers_with_two_letters_is_read(told):
+    said = [head + form.format(LETTERS[place], COUNTS[place]) for head, place, form in told]
+    places = {place for head, place, _ in told if head != "Option: " or told[-1][0] == "Option: "}
+    found = strict_letter("\nso\n".join(said), COUNTS)
+    assert found == (LETTERS[places.pop()] if len(places) == 1 else None)
+
+
+def test_a_long_reply_takes_no_time():
+    for reply in (
+        "A" + " " * 10**6 + "x",
+        "*" * 10**6,
+        "x " * 10**6 + "(",
+        "Answer:" + "* " * 10**6,
+    ):
+        assert strict_letter(reply, COUNTS) is None
 
 
 def test_a_view_holds_three_fields():
