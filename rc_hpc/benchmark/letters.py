@@ -104,8 +104,8 @@ def _letter(piece: str, choices: Sequence[str]) -> str | None:
     marked = plain.strip(_OUTER)[:LONGEST]
     for pattern in (_WITH_TEXT, _BEHIND_TEXT):
         both = pattern.fullmatch(marked)
-        option = by_letter.get(both["letter"].upper()) if both else None
-        if both and option in map(_folded, _bare(both["text"])):
+        option = by_letter.get(both["letter"].upper(), "") if both else ""
+        if both and option and option in map(_folded, _bare(both["text"])):
             return both["letter"].upper()
     same = [letter for letter, text in by_letter.items() if text == _folded(plain)]
     return same[0] if len(same) == 1 else None
