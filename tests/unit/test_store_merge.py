@@ -198,7 +198,7 @@ class _Rank:
         return self.allgather(value)[root]
 
 
-@pytest.mark.parametrize("size", [2, 5])
+@pytest.mark.parametrize("size", [2, 5, 40])
 def test_many_ranks_write_the_same_bytes(tmp_path, monkeypatch, size):
     monkeypatch.setattr(layout, "CHUNK_ROWS", 8)  # many blocks, and chunks at their edges
     monkeypatch.setattr(layout, "TEXT_ROWS", 4)
