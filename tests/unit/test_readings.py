@@ -352,7 +352,7 @@ def test_a_reading_is_shown_over_its_pictures(readings, tmp_path, capsys, monkey
     assert (tmp_path / "salt.cif.png").stat().st_size > 10_000
     drawn = []
     monkeypatch.setattr(
-        "rc_hpc.kinds.readings.show.draw_reading", lambda _, views: drawn.extend(views)
+        "rc_hpc.kinds.readings.show.draw_reading", lambda _, views, __: drawn.extend(views)
     )
     assert show_one(readings, None, "odd.cif", "axis_c+oblique2")[1] is None
     assert [view.name for view in drawn] == ["axis_c", "oblique2"]

@@ -64,8 +64,8 @@ def draw_discs(
     ax.add_collection(PatchCollection(discs, facecolor=colors, edgecolor="black", linewidth=0.5))
 
 
-def element_handles(numbers: np.ndarray) -> list[Line2D]:
-    """Entries of a legend: which colour is which element."""
+def element_handles(numbers: np.ndarray, pale: float = 1.0) -> list[Line2D]:
+    """Entries of a legend: which colour is which element; `pale` is what is left of contrast."""
     from ase.data import chemical_symbols
     from ase.data.colors import jmol_colors
     from matplotlib.lines import Line2D
@@ -77,7 +77,7 @@ def element_handles(numbers: np.ndarray) -> list[Line2D]:
             linestyle="none",
             marker="o",
             markersize=7,
-            markerfacecolor=jmol_colors[number],
+            markerfacecolor=1 - (1 - jmol_colors[number]) * pale,
             markeredgecolor="black",
             markeredgewidth=0.5,
             label=chemical_symbols[number],

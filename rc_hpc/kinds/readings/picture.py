@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from rc_hpc.kinds.common.picture import element_handles
 from rc_hpc.report import style
 
 if TYPE_CHECKING:
@@ -49,8 +50,16 @@ class Shown:
     size: int
 
 
-def draw_reading(title: str, views: Sequence[Shown]) -> Figure:
-    """Every camera's picture, pale, with the discs found as circles and the atoms read as marks."""
+def draw_reading(title: str, views: Sequence[Shown], numbers: np.ndarray) -> Figure:
+    """Every camera's picture, pale, with the discs found as circles and the atoms read as marks.
+
+    Parameters
+    ----------
+    title
+    views
+    numbers
+        Of the elements found, of which the legend says what colours they have.
+    """
     columns = min(COLUMNS, len(views))
     rows = -(-len(views) // columns)
     with style.styled():
@@ -61,6 +70,8 @@ def draw_reading(title: str, views: Sequence[Shown]) -> Figure:
             _view(ax, view)
         figure.suptitle(title, fontsize="medium")
         style.below(figure, 3, axes[0, 0])
+        if handles := element_handles(numbers, PALE):
+            figure.legend(handles=handles, loc="outside right upper")
     return figure
 
 

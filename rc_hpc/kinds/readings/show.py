@@ -82,7 +82,7 @@ def show(
     words = _told(id_, own, sites, discs, protocol.views)
     if why:
         words += f"\n{why}: without its pictures what was found in them is drawn alone"
-    return words, draw_reading(id_, views)
+    return words, draw_reading(id_, views, discs["number"])
 
 
 def _pictures(own: Mapping[str, Any], names: Sequence[str]) -> tuple[list[np.ndarray], str]:
