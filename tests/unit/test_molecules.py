@@ -198,6 +198,7 @@ def test_distances_without_images():
     ("numbers", "positions", "options", "status"),
     [
         ([1, 1], [[0, 0, 0], [0, 0, 0.05]], {}, Status.close_atoms),
+        ([6, 6], [[0, 0, 0], [0, 0, 0.154]], {}, Status.close_atoms),  # nanometres
         ([1] * 4, np.eye(4, 3) * 3, {"max_atoms": 3}, Status.too_large),
     ],
 )
@@ -207,6 +208,12 @@ def test_a_molecule_that_cannot_be_used(numbers, positions, options, status):
     with pytest.raises(StructureError) as refused:
         pack_molecule(one, PackOptions(molecules=True, **options), fields)
     assert refused.value.status == status and fields["n_atoms"] == len(numbers)
+
+
+def test_no_molecule_is_near_the_bound_of_units():
+    read_ones = [item.read(item, item.blob()) for item in iter_items(["g2"])]
+    closest = min(separations(one.positions, one.numbers)[2] for one in read_ones)
+    assert len(read_ones) == 148 and round(closest, 2) == 0.77
 
 
 def test_files_have_what_a_molecule_has_and_no_more(packed, few):

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from test_structures_aflow import INSTALLED
 from test_structures_readers import SITES, cif, read, refused
 
 from rc_hpc.core.errors import Status
@@ -181,9 +182,19 @@ def test_units_are_told_in_files_of_any_kind():
     refused(read_poscar, poscar, Status.close_atoms, "radians")
 
 
+def room_in(source, ending=""):
+    found = []
+    for item in iter_items([source]):
+        if item.id.endswith(ending):
+            one = item.read(item, item.blob())
+            found.append(abs(np.linalg.det(one.lattice)) / len(one.numbers))
+    return found
+
+
 def test_no_prototype_is_near_the_bound():
-    room = []
-    for item in iter_items(["prototypes"]):
-        one = item.read(item, item.blob())
-        room.append(abs(np.linalg.det(one.lattice)) / len(one.numbers))
-    assert min(room) > 6 * LEAST_ROOM
+    assert min(room_in("prototypes")) > 6 * LEAST_ROOM
+
+
+@INSTALLED
+def test_the_densest_of_the_encyclopedia():
+    assert round(*room_in("aflow:sg=15", "A_mC24_15_2e2f-001"), 2) == 1.46

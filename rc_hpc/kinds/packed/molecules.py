@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from rc_hpc.core.constants import MOLECULE_DISTANCE
 from rc_hpc.core.errors import Status, StructureError
 from rc_hpc.kinds.packed.options import PackOptions
 from rc_hpc.structures.record import Molecule
@@ -63,6 +64,12 @@ def pack_molecule(
             Status.close_atoms,
             f"two atoms are {closest:.4g} Å apart (at least {options.min_distance:g} Å is "
             "required): duplicate atoms or wrong units?",
+        )
+    if in_radii < MOLECULE_DISTANCE:
+        raise StructureError(
+            Status.close_atoms,
+            f"two atoms are {closest:.4g} Å apart, {in_radii:.2f} of their covalent radii: are its "
+            "coordinates nanometres? Write them in Å",
         )
     symbol = point_group(numbers, positions, options.group_tolerance)
     if symbol not in SCHOENFLIES:
