@@ -15,7 +15,7 @@ from rc_hpc.benchmark.baseline_options import BaselineOptions
 from rc_hpc.benchmark.determined_file import determined_of
 from rc_hpc.benchmark.letters import FOUR_LETTERS
 from rc_hpc.benchmark.package import Package, read_package
-from rc_hpc.benchmark.questions.rules import RULES, hits, prior_named, seen
+from rc_hpc.benchmark.questions.rules import RULES, floor_named, hits, seen
 from rc_hpc.benchmark.reading import exact
 from rc_hpc.benchmark.reading.floors import own_floors
 from rc_hpc.benchmark.reading.reader import Asked
@@ -82,7 +82,7 @@ def without_pictures(package: Package) -> dict[str, Named]:
     prior: dict[str, Sequence[bool]] = {}
     for stratum in STRATA:
         own = [question for question in questions if question.stratum == stratum]
-        named = prior_named(
+        named = floor_named(
             [list(question.options.values()) for question in own],
             [question.options[question.answer] for question in own],
             [question.cluster for question in own],

@@ -19,7 +19,7 @@ from rc_hpc.benchmark.questions.allot import allot
 from rc_hpc.benchmark.questions.balance import Wrong, balanced
 from rc_hpc.benchmark.questions.draw import draw_questions
 from rc_hpc.benchmark.questions.options import QUOTAS, QuestionOptions, quotas
-from rc_hpc.benchmark.questions.rules import RULES, hits, prior_hits, seen
+from rc_hpc.benchmark.questions.rules import RULES, hits, prior_floor, prior_hits, seen
 from rc_hpc.benchmark.questions.systems import folded, system_of
 from rc_hpc.benchmark.questions.texts import (
     CENTRE,
@@ -273,6 +273,14 @@ def test_the_prior_leaves_its_own_structure_out():
     assert found.tolist() == [0, 0, 0, 0]
     found = prior_hits(options, ["a", "a", "b", "a"], ["x", "y", "x", "y"])
     assert found.tolist() == [1, 0.5, 0, 0.5]
+
+
+def test_the_floor_draws_where_the_prior_names_fewer():
+    options = [["a", "b", "c", "d"]] * 4
+    assert prior_floor(options, ["a", "a", "b", "b"], ["x", "x", "y", "y"]).tolist() == [0.25] * 4
+    found = prior_floor(options, ["a", "a", "b", "a"], ["x", "y", "x", "y"])
+    assert found.tolist() == [1, 0.5, 0, 0.5]
+    assert prior_floor([], [], []).tolist() == []
 
 
 def test_balance_takes_the_sets_that_tell_least():

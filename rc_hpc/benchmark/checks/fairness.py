@@ -13,7 +13,7 @@ from rc_hpc.benchmark.questions.rules import (
     RULES,
     frequent_hits,
     hits,
-    prior_hits,
+    prior_floor,
     seen,
     trait,
 )
@@ -48,7 +48,10 @@ def check_fairness(questions: Sequence[Question]) -> Iterator[Finding]:
 
 
 def rule_scores(questions: Sequence[Question]) -> dict[str, float]:
-    """Share of right options that each rule names, the rules that know other questions last."""
+    """Share of right options that each rule names, the rules that know other questions last.
+
+    These are priors of other base structures; chance where that is more, see `floor_named`.
+    """
     options = [[seen(q.options[x]) for x in LETTERS] for q in questions]
     right = [LETTERS.index(q.answer) for q in questions]
     shares = hits(options, right).mean(axis=0)
@@ -64,9 +67,9 @@ def rule_scores(questions: Sequence[Question]) -> dict[str, float]:
     found["most frequent text"] = float(frequent_hits(texts, answers).mean())
     clusters = [q.cluster for q in questions]
     traits = [[trait(text) for text in own] for own in texts]
-    of_traits = prior_hits(traits, [trait(answer) for answer in answers], clusters)
+    of_traits = prior_floor(traits, [trait(answer) for answer in answers], clusters)
     found[PRIORS[0]] = float(of_traits.mean())
-    found[PRIORS[1]] = float(prior_hits(texts, answers, clusters).mean())
+    found[PRIORS[1]] = float(prior_floor(texts, answers, clusters).mean())
     return found
 
 

@@ -150,7 +150,31 @@ def prior_hits(
     options: Sequence[Sequence[str]], answers: Sequence[str], clusters: Sequence[str]
 ) -> np.ndarray:
     """Chance of the option prior to name each right option, (n,); see `prior_named`."""
+    return _named_right(prior_named(options, answers, clusters), options, answers)
+
+
+def prior_floor(
+    options: Sequence[Sequence[str]], answers: Sequence[str], clusters: Sequence[str]
+) -> np.ndarray:
+    """The same of `floor_named`, (n,): a quarter each where the prior names fewer."""
+    return _named_right(floor_named(options, answers, clusters), options, answers)
+
+
+def floor_named(
+    options: Sequence[Sequence[str]], answers: Sequence[str], clusters: Sequence[str]
+) -> list[np.ndarray]:
+    """Options that the option prior names; all four where it names fewer right ones than chance.
+
+    Of options in balance, what is right in a structure that is left out was right less often
+    elsewhere than what is wrong in it: the prior names the wrong ones, and who knows that draws.
+    """
     named = prior_named(options, answers, clusters)
+    if len(named) and _named_right(named, options, answers).mean() < CHANCE:
+        return [np.ones(len(best), bool) for best in named]
+    return named
+
+
+def _named_right(named, options, answers) -> np.ndarray:
     right = [list(texts).index(answer) for texts, answer in zip(options, answers, strict=True)]
     found = [best[place] / best.sum() for best, place in zip(named, right, strict=True)]
     return np.array(found, float)

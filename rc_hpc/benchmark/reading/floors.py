@@ -7,7 +7,7 @@ from math import gcd
 
 import numpy as np
 
-from rc_hpc.benchmark.questions.rules import prior_hits
+from rc_hpc.benchmark.questions.rules import prior_floor
 from rc_hpc.benchmark.questions.texts import SAME
 from rc_hpc.benchmark.reading.answers import metric_systems
 from rc_hpc.benchmark.reading.meanings import meanings
@@ -21,8 +21,9 @@ CHANCE = 0.25
 FLOORS = {
     "chance": "draws one of the four letters",
     "prior": "takes the option text that was right most often in the questions of its stratum on "
-    "other base structures",
-    "metric": "names the highest crystal system that lengths and angles of the cell allow (Q4)",
+    "other base structures, or draws where that names fewer of the stratum",
+    "metric": "names the highest crystal system that lengths and angles of the cell allow (Q4); a "
+    "bet, which a reader who draws among all that hidden atoms leave open does not make",
     "projection": "compares the distances in the first picture, as if it had no depth (Q3)",
     "formula": "knows the formula, and draws among the options of its ratio (Q1b)",
     "same": "always calls both structures the same (Q5)",
@@ -33,14 +34,15 @@ def priors(questions: Sequence[Question]) -> np.ndarray:
     """Expected score of the option prior, (n,), each stratum on its own.
 
     Of the four texts it takes the one with the largest share of right answers among the questions
-    of other base structures that offer it (a quarter where none does); ties share.
+    of other base structures that offer it (a quarter where none does); ties share. In a stratum
+    where that names fewer than chance it is chance: see `floor_named`.
     """
     found = np.full(len(questions), CHANCE)
     for stratum in STRATA:
         own = [k for k, question in enumerate(questions) if question.stratum == stratum]
         chosen = [questions[k] for k in own]
         if own:
-            found[own] = prior_hits(
+            found[own] = prior_floor(
                 [list(q.options.values()) for q in chosen],
                 [q.options[q.answer] for q in chosen],
                 [q.structure for q in chosen],

@@ -32,8 +32,10 @@ TABLES = (
         "floors",
         "What the pictures determine, all centres read, beside expected scores of readers who do "
         "not reconstruct; chance: drawing evenly; prior: the option text that is right most often "
-        "for other base structures; metric: of the cell alone (Q4); projection: distances in the "
-        "first picture (Q3); formula: known beforehand (Q1b); same: always (Q5)",
+        "for other base structures, or chance where that is more; metric: the highest system that "
+        "the cell's edges allow (Q4), a bet that may score above drawing among all systems that "
+        "hidden atoms leave open; projection: distances in the first picture (Q3); formula: known "
+        "beforehand (Q1b); same: always (Q5)",
         lambda counts: frames.floors(counts.rows),
     ),
     Maker(
