@@ -7,11 +7,13 @@ import functools
 import hashlib
 import json
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from rc_hpc.benchmark.package import MANIFEST, package_of
 from rc_hpc.benchmark.questions.draw import Draw, draw_questions
 from rc_hpc.benchmark.records import BaseStructure
 from rc_hpc.benchmark.scene_file import read_bases, read_scenes
@@ -20,6 +22,7 @@ from rc_hpc.core.door import Asked, Talk, setup_logging
 from rc_hpc.core.errors import Exit, RcError, UsageError
 from rc_hpc.core.files import disk_errors, parts_folder
 from rc_hpc.core.kind import Kind
+from rc_hpc.engine.ending import refused_rows
 from rc_hpc.engine.listing import Listing
 from rc_hpc.engine.options import PackedSourceOptions, RunOptions
 from rc_hpc.engine.packing import run_packing
@@ -60,6 +63,13 @@ def build(asked: Asked) -> int:
     if talk.quiet and how.progress == "auto":
         how = dataclasses.replace(how, progress="none")
     prepare_numba_cache()
+    for word in source.source:
+        path = Path(word)
+        if folder := path if (path / MANIFEST).is_file() else package_of(path):
+            raise UsageError(
+                f"{word}: {folder} is a package of questions, not structures of which to ask: give "
+                "those, or the .displays.h5 beside it"
+            )
     root = how.output
     if not root.name or root.suffix in (".h5", ".hdf5"):
         raise UsageError(f"-o {root}: name the folder of the package, not a file")
@@ -103,6 +113,8 @@ class _Build:
                 if totals is not None and not totals.complete:
                     return self._stopped(totals)
         options = on_root(self.comm, lambda: self._same_displays(displays))
+        if not (self.talk.quiet or self.how.shard):
+            on_root(self.comm, lambda: self._tell_refused(displays))
         draw, bases = self._draw(displays, options)
         work = Work.of(PICTURES, options, self.how)
         self._warm(PICTURES, options)
@@ -190,6 +202,11 @@ class _Build:
     def _draw(self, displays: Path, options: BuildOptions) -> tuple[Draw, list[BaseStructure]]:
         def draw() -> tuple[Draw, list[BaseStructure]]:
             bases = read_bases(displays)
+            if not bases:
+                raise RcError(
+                    f"{displays}: nothing is displayed of any structure, so that nothing can be "
+                    "asked; -v tells why of each"
+                )
             scenes = read_scenes(displays)
             return draw_questions(bases, scenes, options.questions, options.scenes.display), bases
 
@@ -232,8 +249,20 @@ class _Build:
                 f"{len(used)} structures, {len(draw.scenes)} scenes and {pictures} pictures"
             )
             sys.stdout.flush()
+        return self._failures(displays)
+
+    def _failures(self, displays: Path) -> int:
         counts = status(displays).by_status
         return sum(n for name, n in counts.items() if name not in ("ok", "quarantined"))
+
+    def _tell_refused(self, displays: Path) -> None:
+        """Structures of which nothing is displayed: how many, or with ``-v`` which and why."""
+        if self.talk.verbose:
+            for line in (*refused_rows(displays), *_too_small(displays)):
+                print(line)
+        elif failures := self._failures(displays):
+            print(f"{displays}: structures that were refused: {failures}; -v names them")
+        sys.stdout.flush()
 
     def _stopped(self, totals: Totals) -> int:
         self.state.stopped(totals.stop_code)
@@ -252,6 +281,18 @@ class _Build:
         if self.source.packed_file is None:
             print(f"  structures: {Listing.of(self.source, self.how.output).count()}")
         return Exit.CLEAN
+
+
+def _too_small(displays: Path) -> Iterator[str]:
+    """Structures of which some scenes are left out."""
+    with open_ours(displays) as h5:
+        if "structures/n_too_small" not in h5:  # an older file
+            return
+        counts = h5["structures/n_too_small"][()]
+        ids = h5["structures/id"].asstr()[()]
+    for id_, count in zip(ids.tolist(), counts.tolist(), strict=True):
+        if count:
+            yield f"{id_}: {count} of its scenes left out, whose discs are too small (--least-fill)"
 
 
 def _content(displays: Path) -> str:

@@ -18,10 +18,18 @@ from rc_hpc.benchmark.bonds import (
     periodic_neighbours,
 )
 from rc_hpc.benchmark.cameras import candidate_views, strict_views
-from rc_hpc.benchmark.drawing import drawn_scene, fitting_scale, lettered, visible_shares
+from rc_hpc.benchmark.drawing import (
+    drawn_scene,
+    fitting_scale,
+    lettered,
+    smallest_fill,
+    visible_shares,
+)
+from rc_hpc.benchmark.palette import alike
 from rc_hpc.benchmark.records import BaseStructure, Camera, DisplayedScene, Variant
 from rc_hpc.benchmark.settings import DisplaySettings
 from rc_hpc.core.constants import TAU
+from rc_hpc.core.errors import Status, StructureError
 from rc_hpc.symmetry.guard import NULL_RECORDER
 from rc_hpc.symmetry.orbits import orbits
 
@@ -36,15 +44,35 @@ def display(
     settings: DisplaySettings,
     variants: Sequence[Variant] = (),
     recorder=NULL_RECORDER,
+    left_out: list[DisplayedScene] | None = None,
 ) -> list[DisplayedScene]:
     """Every scene of a structure of which questions may be asked.
 
     In this order: the cell with its candidate views; the cell from the strict views, its edges
     named; supercells, the smallest first; the environment of one atom of each orbit that has two
-    bonds or more, where coordination is asked about; and the cells of variants.
+    bonds or more, where coordination is asked about; and the cells of variants. Those whose
+    smallest disc has less colour than `DisplaySettings.least_fill` are left out.
+
+    Parameters
+    ----------
+    left_out
+        Takes them.
+
+    Raises
+    ------
+    StructureError
+        Its elements have no colours that are told apart, or the discs of its cell are too small.
     """
+    if why := alike(tuple(sorted(set(base.numbers.tolist()))), settings.fog):
+        raise StructureError(Status.undrawable, f"{why}; leave it out, or take less --fog")
     source = _Source.of(base, settings)
-    scenes = [_cell(source, (1, 1, 1), settings), _strict(source, settings)]
+    scenes = [_cell(source, (1, 1, 1), settings)]
+    if why := too_small(scenes[0], settings):
+        raise StructureError(
+            Status.undrawable,
+            f"its cell cannot be drawn: {why}; leave it out, or take a larger --size or --radii",
+        )
+    scenes.append(_strict(source, settings))
     for repeats in supercells(base, settings):
         scenes.append(_cell(source, repeats, settings))
     if base.coordination:
@@ -52,7 +80,21 @@ def display(
             scenes.append(_environment(source, atom, settings))
     for one in variants:
         scenes.append(_cell(_Source.of(base, settings, one), (1, 1, 1), settings))
-    return scenes
+    drawable = [scene for scene in scenes if not too_small(scene, settings)]
+    if left_out is not None:
+        left_out += [scene for scene in scenes if too_small(scene, settings)]
+    return drawable
+
+
+def too_small(scene: DisplayedScene, settings: DisplaySettings) -> str:
+    """Why the discs of a scene show too little colour, in words; empty where they show enough."""
+    fill = smallest_fill(scene, settings)
+    if fill >= settings.least_fill:
+        return ""
+    return (
+        f"at {scene.px_per_angstrom:.3g} px/Å its smallest disc is coloured {max(fill, 0):.1f} px "
+        f"across, and {settings.least_fill:g} px are needed (--least-fill)"
+    )
 
 
 def marked(scene: DisplayedScene, marks: Mapping[str, int], settings) -> DisplayedScene:

@@ -61,6 +61,14 @@ def fitting_scale(drawn: Scene, scene: DisplayedScene, settings: DisplaySettings
     return float((room / np.array(sizes)).min())
 
 
+def smallest_fill(scene: DisplayedScene, settings: DisplaySettings) -> float:
+    """Coloured part within the outline of a scene's smallest disc, px across."""
+    from ase.data import covalent_radii
+
+    radius = float(covalent_radii[scene.numbers].min()) * settings.radii * scene.px_per_angstrom
+    return 2 * radius - LINE_WIDTH * DPI / 72
+
+
 def view_of(drawn: Scene, scene: DisplayedScene, camera: int, settings: DisplaySettings) -> View:
     """A scene on the screen of one of its cameras, at the scene's scale, in the middle.
 

@@ -94,6 +94,7 @@ def read_package(root: str | Path, set_name: str = "full") -> Package:
         The file cannot be read, or a row is not one of the card's form; names it and the cure.
     """
     root = Path(root)
+    need_folder(root)
     if set_name not in SETS:
         raise UsageError(f"{set_name!r} is no set of a package: one of {', '.join(SETS)}")
     path = root / SETS[set_name]
@@ -111,6 +112,29 @@ def read_package(root: str | Path, set_name: str = "full") -> Package:
         seen.add(question.id)
     digest = hashlib.sha256(data).hexdigest()
     return Package(root, set_name, tuple(rows), tuple(questions), digest)
+
+
+def package_of(path: Path) -> Path | None:
+    """Folder of the package that a file belongs to; None where it belongs to none."""
+    if not path.is_file():
+        return None
+    inside = (one for one in path.absolute().parents if (one / SETS["full"]).is_file())
+    folder = next(inside, None)
+    return folder if folder and (folder / MANIFEST).is_file() else None
+
+
+def need_folder(root: Path) -> None:
+    """Refuse a file where the folder of a package is wanted.
+
+    Raises
+    ------
+    UsageError
+        Names the folder, where the file lies in one.
+    """
+    if root.is_file():
+        folder = package_of(root)
+        meant = f": give {folder}" if folder else ", made by python -m rc_hpc.benchmark build"
+        raise UsageError(f"{root}: is a file; what is wanted is the folder of a package{meant}")
 
 
 def read_rows(path: Path, data: bytes | None = None) -> Iterator[tuple[int, dict[str, Any]]]:

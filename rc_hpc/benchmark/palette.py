@@ -66,6 +66,20 @@ def least_distance(elements: tuple[int, ...], fog: float) -> float:
     return min((float(apart[a, b]) for a, b in itertools.combinations(chosen, 2)), default=np.inf)
 
 
+def alike(elements: tuple[int, ...], fog: float) -> str:
+    """Why the elements of one scene cannot be told apart by colour, in words; empty if they can."""
+    from ase.data import chemical_symbols
+
+    least = least_distance(elements, fog)
+    if least >= FAR:
+        return ""
+    named = ", ".join(chemical_symbols[number] for number in elements)
+    return (
+        f"the colours of its {len(elements)} elements ({named}) cannot be told apart: under a fog "
+        f"of {fog:g} two of them are {least:.1f} apart (CIE 1976), and {FAR:g} are needed"
+    )
+
+
 @lru_cache(maxsize=8)
 def _distances(fog: float) -> np.ndarray:
     """Smallest distance of two choices, (k, k), each in any fog up to `fog`."""

@@ -59,6 +59,9 @@ class DisplaySettings(Options):
         Least white space around a drawing, px.
     fog
         How much of white the farthest atom's colour has.
+    least_fill
+        Coloured part of the smallest disc at least, px across: scenes with smaller ones are left
+        out. Of 3 px the colour is seen in the picture; of 1.5 px hardly more than the outline is.
     """
 
     seed: int = opt(
@@ -93,6 +96,9 @@ class DisplaySettings(Options):
     strip: int = opt(40, "height of the legend within it", metavar="PX", check=at_least(16))
     margin: int = opt(12, "least white space around a drawing", metavar="PX", check=at_least(0))
     fog: float = opt(0.55, "white in the farthest atom's colour", metavar="F", check=_share)
+    least_fill: float = opt(
+        3.0, "coloured part of the smallest disc at least", metavar="PX", check=at_least(0)
+    )
 
     @property
     def room(self) -> tuple[int, int]:

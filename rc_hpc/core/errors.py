@@ -34,6 +34,7 @@ class Status(IntEnum):
     internal = 14
     behind_camera = 15
     timed_out = 16
+    undrawable = 17
 
 
 class StructureError(Exception):

@@ -15,6 +15,7 @@ from rc_hpc.answers.arms import PredictionFile
 from rc_hpc.answers.scoring import FAILED, Arm
 from rc_hpc.answers.task import SEVEN_SYSTEMS, Task
 from rc_hpc.benchmark.letters import FOUR_LETTERS
+from rc_hpc.benchmark.package import need_folder, package_of
 from rc_hpc.core.door import Talk, setup_logging
 from rc_hpc.core.errors import Exit, UsageError
 from rc_hpc.core.lazy import resolve
@@ -42,6 +43,8 @@ def query(subjects: SubjectOptions, options: QueryOptions, work: AskingOptions, 
     setup_logging(talk)
     read = (subjects.source, subjects.pictures, subjects.structures, subjects.emitted)
     _check_output(work, read)
+    if package_of(subjects.source):
+        need_folder(subjects.source)
     if subjects.source.is_dir():
         asked = options.questions.settled(FOUR_LETTERS.arms, 1)
         options = dataclasses.replace(options, questions=asked)

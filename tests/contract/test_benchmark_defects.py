@@ -352,3 +352,38 @@ def test_each_defect_is_found(number, package, tmp_path, monkeypatch):
         broken.hash()
     found = Counter(one.rule for one in check_package(broken.root))
     assert found[rule], (defect.__name__, found)
+
+
+LARGE = """data_large
+_cell_length_a {side}
+_cell_length_b {side}
+_cell_length_c {side}
+_cell_angle_alpha 90
+_cell_angle_beta 90
+_cell_angle_gamma 90
+loop_
+_atom_site_label
+_atom_site_type_symbol
+_atom_site_fract_x
+_atom_site_fract_y
+_atom_site_fract_z
+Na1 Na 0 0 0
+Cl1 Cl 0.5 0.5 0.5
+"""
+
+
+def test_a_build_names_each_structure_that_it_refuses(tmp_path, capsys):
+    """One structure of 80 Å: told with -v by name and reason, else counted; a package is none."""
+    cif = tmp_path / "large.cif"
+    cif.write_text(LARGE.format(side=80))
+    for word, told in (("-v", "large.cif: undrawable: its cell cannot"), ("", "refused: 1; -v")):
+        asked = ["build", str(cif), "-o", str(tmp_path / f"b{word}"), "--progress", "none"]
+        assert main([*asked, *filter(None, [word])]) == 1
+        streams = capsys.readouterr()
+        assert told in streams.out and "nothing is displayed of any structure" in streams.err
+
+
+def test_a_package_is_no_source_of_structures(package, tmp_path, capsys):
+    for path in (package, package / SETS["full"], package / "scenes.h5"):
+        assert main(["build", str(path), "-o", str(tmp_path / "b"), "-q"]) == 2
+        assert f"{package} is a package of questions" in capsys.readouterr().err

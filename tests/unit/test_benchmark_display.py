@@ -14,9 +14,12 @@ from rc_hpc.benchmark.bonds import (
 )
 from rc_hpc.benchmark.cameras import STRICT, TILTED
 from rc_hpc.benchmark.catalogue import base_structure, catalogue_structures, entries
+from rc_hpc.benchmark.checks.scenes import check_drawable
 from rc_hpc.benchmark.display import at_scale, display, displayed_atoms, marked, supercells
-from rc_hpc.benchmark.drawing import drawn_scene, edge_letters, view_of
+from rc_hpc.benchmark.drawing import drawn_scene, edge_letters, smallest_fill, view_of
+from rc_hpc.benchmark.palette import FAR, least_distance
 from rc_hpc.benchmark.settings import DisplaySettings
+from rc_hpc.core.errors import Status, StructureError
 from rc_hpc.images.scene import DPI
 
 pytestmark = pytest.mark.long
@@ -270,3 +273,44 @@ def test_a_name_of_the_catalogue_alone_decides_nothing(bases):
     )
     assert made.number == 62 and made.pairs == ((8, 20), (8, 22))
     assert bases["cubic perovskite"].pairs == ((8, 22),)
+
+
+def mixed(numbers, side):
+    """A cubic cell of different elements on a diagonal."""
+    places = np.arange(len(numbers))[:, None] / len(numbers) * np.ones(3)
+    return base_structure("mixed", side * np.eye(3), places, list(numbers), SETTINGS)
+
+
+def test_elements_that_no_colours_tell_apart_are_refused():
+    """Five elements have colours of their own under fog, and eight or sixteen have not."""
+    assert display(mixed((11, 17, 20, 8, 26), 9.0), replace(SETTINGS, supercells=0))
+    for count in (8, 16):
+        with pytest.raises(StructureError, match=f"colours of its {count} elements") as told:
+            display(mixed(range(20, 20 + count), 12.0), SETTINGS)
+        assert told.value.status == Status.undrawable
+        assert all(name in str(told.value) for name in ("Ca, Sc, Ti", "--fog"))
+    assert least_distance((20, 21), SETTINGS.fog) >= FAR > least_distance((20, 21), 0.99)
+    with pytest.raises(StructureError, match="under a fog of 0.99"):
+        display(mixed((20, 21), 5.0), replace(SETTINGS, fog=0.99))
+
+
+def test_discs_that_show_no_colour_are_refused():
+    """Rock salt in a cell of 60 Å; supercells whose discs are too small are left out."""
+    side, places = 60.0, np.array(list(np.ndindex(2, 2, 2))) / 2
+    numbers = [(11, 17)[int(2 * place.sum()) % 2] for place in places]
+    base = base_structure("salt", side * np.eye(3), places, numbers, SETTINGS)
+    with pytest.raises(StructureError, match="px/Å its smallest disc is coloured .*--least-fill"):
+        display(base, SETTINGS)
+    assert display(base, replace(SETTINGS, least_fill=0.0))
+    small = base_structure("salt", 6 * np.eye(3), places, numbers, SETTINGS)
+    whole = display(small, SETTINGS)
+    fills = sorted(smallest_fill(scene, SETTINGS) for scene in whole)
+    left_out = []
+    narrower = replace(SETTINGS, least_fill=fills[0] + 1e-6)
+    kept = display(small, narrower, left_out=left_out)
+    assert len(kept) + len(left_out) == len(whole) and left_out
+    assert min(smallest_fill(scene, SETTINGS) for scene in kept) > fills[0]
+    scenes = {scene.id: scene for scene in whole}
+    assert {one.rule for one in check_drawable(scenes, narrower)} == {"discs"}
+    assert not list(check_drawable(scenes, SETTINGS))
+    assert {one.rule for one in check_drawable(scenes, replace(SETTINGS, fog=0.99))} == {"colours"}

@@ -6,6 +6,7 @@ import pytest
 from package_cases import as_rows, question, questions, write_package
 
 from rc_hpc.benchmark.card import card
+from rc_hpc.benchmark.checks.run import check_package
 from rc_hpc.benchmark.package import (
     FIELDS,
     picture_path,
@@ -147,6 +148,19 @@ def test_files_that_are_no_package(tmp_path):
         read_package(tmp_path)
     with pytest.raises(UsageError, match="'tiny' is no set"):
         read_package(tmp_path, "tiny")
+
+
+@pytest.mark.parametrize("name", ["questions.jsonl", "manifest.json", "images/x.png"])
+def test_a_file_of_a_package_is_no_package(tmp_path, name):
+    """The folder is named, also for a file deeper within; other files have none."""
+    root = write_package(tmp_path / "p", questions(1))
+    (root / "images/x.png").write_bytes(b"")
+    for read in (read_package, check_package):
+        with pytest.raises(UsageError, match=f"is a file; what is wanted .* give {root}"):
+            read(root / name)
+    (tmp_path / "list.txt").write_text("")
+    with pytest.raises(UsageError, match="is a file; .*rc_hpc.benchmark build"):
+        read_package(tmp_path / "list.txt")
 
 
 def test_pictures_lie_below_their_folder(tmp_path):

@@ -24,9 +24,9 @@ from rc_hpc.benchmark.checks.pictures import check_drawn, check_shown
 from rc_hpc.benchmark.checks.quotas import check_mini, check_quotas, check_twice, expected
 from rc_hpc.benchmark.checks.rebuilt import check_rebuilt
 from rc_hpc.benchmark.checks.rows import check_form, check_question
-from rc_hpc.benchmark.checks.scenes import check_scenes
+from rc_hpc.benchmark.checks.scenes import check_drawable, check_scenes
 from rc_hpc.benchmark.checks.written import check_seen, check_written
-from rc_hpc.benchmark.package import MANIFEST, SETS, question_of, read_rows
+from rc_hpc.benchmark.package import MANIFEST, SETS, need_folder, question_of, read_rows
 from rc_hpc.benchmark.questions.options import QuestionOptions
 from rc_hpc.benchmark.records import STRATA, Question
 from rc_hpc.core.door import Talk
@@ -71,6 +71,7 @@ def checked(root: Path) -> Checked:
     UsageError
         It is no folder.
     """
+    need_folder(root)
     if not root.is_dir():
         raise UsageError(f"{root}: no folder; give that of a package")
     stated = card()
@@ -104,6 +105,7 @@ def checked(root: Path) -> Checked:
     findings += unused_pictures(files.pictures, shown)
     if ours:
         findings += check_scenes(questions, ours.scenes, ours.bases, options)
+        findings += check_drawable(ours.scenes, ours.display)
         findings += check_drawn(ours.drawn, files.pictures, files.of_pictures)
         findings += check_rebuilt(questions, ours)
         findings += check_around(root, questions, subset, ours, files.digests)

@@ -9,11 +9,14 @@ from itertools import combinations
 import numpy as np
 
 from rc_hpc.benchmark.checks.finding import Finding
+from rc_hpc.benchmark.display import too_small
+from rc_hpc.benchmark.palette import alike
 from rc_hpc.benchmark.questions.directions import direction_class, laue_rotations, seen_along
 from rc_hpc.benchmark.questions.directions import text_of as direction_text
 from rc_hpc.benchmark.questions.options import QuestionOptions
 from rc_hpc.benchmark.questions.texts import CENTRE
 from rc_hpc.benchmark.records import BaseStructure, DisplayedScene, Question
+from rc_hpc.benchmark.settings import DisplaySettings
 
 
 def check_scenes(
@@ -59,6 +62,17 @@ def check_scenes(
             if base.name not in classes:
                 classes[base.name] = laue_rotations(base)
             yield from _direction(q, scene, classes[base.name])
+
+
+def check_drawable(
+    scenes: Mapping[str, DisplayedScene], settings: DisplaySettings
+) -> Iterator[Finding]:
+    """Scenes whose elements or discs no picture can tell apart."""
+    for name, scene in sorted(scenes.items()):
+        if why := alike(scene.elements, settings.fog):
+            yield Finding("colours", f"the scene {name}", why)
+        if why := too_small(scene, settings):
+            yield Finding("discs", f"the scene {name}", why)
 
 
 def _shares(scene: DisplayedScene, views: Sequence[str]) -> np.ndarray:

@@ -9,6 +9,7 @@ from itertools import combinations
 
 import numpy as np
 
+from rc_hpc.benchmark.display import too_small
 from rc_hpc.benchmark.questions.balance import Wrong
 from rc_hpc.benchmark.questions.options import MUTATIONS
 from rc_hpc.benchmark.questions.systems import folded
@@ -129,6 +130,11 @@ def _fault(world: World, plain, other, mutation: str) -> str:
         return "two computations disagree"
     if mutation == "stretch" and _bonded(plain) != _bonded(other):
         return "the bonds drawn have changed too"
+    scale = min(plain.px_per_angstrom, other.px_per_angstrom)
+    if any(
+        too_small(replace(one, px_per_angstrom=scale), world.settings) for one in (plain, other)
+    ):
+        return "discs are too small at one scale"
     base, own = world.bases[plain.structure], []
     for scene in (plain, other):
         fractional = scene.positions @ np.linalg.inv(scene.lattice)

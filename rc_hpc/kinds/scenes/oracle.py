@@ -9,6 +9,7 @@ import numpy as np
 from rc_hpc.benchmark.bases import base_structure
 from rc_hpc.benchmark.display import display
 from rc_hpc.benchmark.questions.variants import variants
+from rc_hpc.benchmark.records import DisplayedScene
 from rc_hpc.benchmark.scene_file import tables_of
 from rc_hpc.kinds.common.given import Compute, Given
 from rc_hpc.kinds.scenes.options import ScenesOptions
@@ -25,7 +26,9 @@ def oracle(options: ScenesOptions, given: Given) -> Compute:
             cell.id, cell.lattice, fractional, cell.numbers, options.display, given.recorder
         )
         changed = variants(base, options.display.stretch)
-        scenes = display(base, options.display, changed, given.recorder)
-        return {"structures/n_scenes": len(scenes)}, tables_of(base, scenes)
+        left_out: list[DisplayedScene] = []
+        scenes = display(base, options.display, changed, given.recorder, left_out)
+        counts = {"structures/n_scenes": len(scenes), "structures/n_too_small": len(left_out)}
+        return counts, tables_of(base, scenes)
 
     return compute

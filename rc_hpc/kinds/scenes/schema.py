@@ -9,6 +9,15 @@ from rc_hpc.store.schema import Column, Schema
 SCENES = Schema(
     "scenes",
     "Scenes of crystal structures: displayed atoms, bonds, cameras, and what is visible.",
-    (*STRUCTURES, Column("structures/n_scenes", "i4", "1", "Scenes of the structure.")),
+    (
+        *STRUCTURES,
+        Column("structures/n_scenes", "i4", "1", "Scenes of the structure."),
+        Column(
+            "structures/n_too_small",
+            "i4",
+            "1",
+            "Scenes left out: their smallest disc has less colour than least_fill.",
+        ),
+    ),
     TABLES,
 )
