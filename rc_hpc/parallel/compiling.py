@@ -19,7 +19,7 @@ log = logging.getLogger(__name__)
 
 #: CPU time in which a kilobyte of the source of kernels is compiled, s, on the machine of the
 #: bench records.
-COMPILE_S_PER_KB = 0.5
+COMPILE_S_PER_KB = 0.4
 #: Kernels of packing, which are compiled in a second or two.
 _LIGHT = "rc_hpc.kernels.near"
 _OURS = "rc_hpc.kernels."
