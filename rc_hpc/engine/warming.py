@@ -8,18 +8,15 @@ from pathlib import Path
 
 from rc_hpc.core.door import Asked, Talk, setup_logging
 from rc_hpc.core.errors import Exit
-from rc_hpc.core.options import Options, opt
+from rc_hpc.core.kind import Kind
+from rc_hpc.core.options import Options, declared, opt
 from rc_hpc.engine import entry
 from rc_hpc.kinds.registry import KINDS
 from rc_hpc.parallel.cache import clean_old, prepare_numba_cache
 from rc_hpc.parallel.launch import limit_threads
 
 #: Kinds whose options need no file to be made.
-WARMED = tuple(
-    kind.name
-    for kind in KINDS.values()
-    if kind.warm and kind.name in ("census", "frontier", "noise", "occlusion", "design", "unique")
-)
+WARMED = ("census", "frontier", "occlusion", "design", "noise", "unique", "readings")
 
 
 @dataclass(frozen=True)
@@ -59,14 +56,21 @@ def warm(asked: Asked) -> int:
     removed = clean_old(folder)
     before, started = _files(folder), time.perf_counter()
     for name in options.kinds or ("census",):
-        kind = KINDS[name]
-        own = entry.parser(kind).read(["--protocol", options.protocol])
-        kind.load("warm")(own.make(kind.load("options")))
+        KINDS[name].load("warm")(options_of(KINDS[name], options.protocol))
     compiled = _files(folder) - before
     did = f"{compiled} kernels compiled" if compiled else "all kernels were there"
     gone = f"; {removed} caches of other versions removed" if removed else ""
     print(f"{folder}: {did}, {time.perf_counter() - started:.1f} s{gone}")
     return Exit.CLEAN
+
+
+def options_of(kind: Kind, protocol: str) -> Options:
+    """The default options of a kind, with these cameras where it asks for cameras."""
+    options = kind.load("options")
+    known = {one.name: one.flag for one in declared(options)}
+    flag = known.get("protocol") or known.get("protocols")
+    made: Options = entry.parser(kind).read([flag, protocol] if flag else []).make(options)
+    return made
 
 
 def _files(folder: Path) -> int:

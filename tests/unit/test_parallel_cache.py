@@ -13,6 +13,8 @@ from pathlib import Path
 import pytest
 from numba.core import event
 
+from rc_hpc.engine.warming import WARMED, options_of
+from rc_hpc.kinds.registry import KINDS
 from rc_hpc.parallel import cache, compiling
 from rc_hpc.parallel.launch import SerialComm, child_environment
 
@@ -146,6 +148,8 @@ import sys
 import time
 sys.path.insert(0, {folder!r})
 from pathlib import Path
+from rc_hpc.engine.warming import WARMED, options_of
+from rc_hpc.kinds.registry import KINDS
 from rc_hpc.parallel import cache, compiling
 key = cache.cache_key(Path({folder!r}))
 cache.cache_key = lambda: key
@@ -293,3 +297,9 @@ def test_warm_says_what_it_compiled_and_then_that_all_is_there(monkeypatch, tmp_
         [sys.executable, "-m", "rc_hpc.warm", "nothing"], text=True, capture_output=True
     )
     assert told.returncode == 2 and "census" in told.stderr
+
+
+@pytest.mark.parametrize("name", WARMED)
+def test_what_is_warmed_needs_no_file(name):
+    kind = KINDS[name]
+    assert isinstance(options_of(kind, "frozen"), kind.load("options")) and kind.warm
