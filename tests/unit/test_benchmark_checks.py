@@ -628,6 +628,13 @@ DEFECTS = {
 }
 
 
+def several(row, k):
+    """The same question of another structure."""
+    base = f"{row['structure']}{k}"
+    meta = {**row["meta"], "base_structure": base}
+    return {**row, "id": f"{row['id']}{k}", "structure": base, "meta": meta}
+
+
 #: Those that only many questions tell.
 OF_MANY = (dead_option, giveaway, third_smallest, letters_in_turn, letters_of_a_stratum)
 
@@ -636,7 +643,7 @@ OF_MANY = (dead_option, giveaway, third_smallest, letters_in_turn, letters_of_a_
 def test_each_defect_is_found(defect, made, tmp_path):
     broken = copied(made)
     if defect in OF_MANY:
-        broken.full = [{**row, "id": f"{row['id']}{k}"} for row in broken.full for k in range(3)]
+        broken.full = [several(row, k) for row in broken.full for k in range(3)]
     defect(broken)
     found = Counter(one.rule for one in check_package(broken.write(tmp_path / "package")))
     assert found[DEFECTS[defect]], found

@@ -235,7 +235,11 @@ def of_units(made, wrong):
 
 def test_a_check_finds_numbers_of_formula_units_that_tell():
     """What was drawn until now: the right text again and again, and numbers never right."""
-    drawn = cases.small_draw().questions * 4
+    drawn = [
+        replace(q, structure=name, meta={**q.meta, "base_structure": name})
+        for q in cases.small_draw().questions
+        for name in (f"{q.structure}{k}" for k in range(4))
+    ]
     varied = of_units(drawn, lambda k, right: list(range(20 + 3 * k, 23 + 3 * k)))
     found = rule_scores(varied)
     assert found["most frequent text"] == 1
@@ -245,3 +249,6 @@ def test_a_check_finds_numbers_of_formula_units_that_tell():
     told = [str(one) for one in check_fairness(fives)]
     assert any("'5 formula units' is right in 0 of 64 options [dead-option]" in t for t in told)
     assert any("'trait prior'" in one for one in told), told
+    # asked again of the same structures they are not so many different questions
+    again = of_units(cases.small_draw().questions * 4, lambda k, right: [5, 10, 7])
+    assert not [one for one in check_fairness(again) if one.rule == "dead-option"]

@@ -22,10 +22,9 @@ from rc_hpc.benchmark.records import LETTERS, STRATA, Question
 #: A finding is what fair options would show in fewer than this share of packages, in all the
 #: strata and rules together.
 LEVEL = 1e-3
-#: What is right for so many base structures gives something away, and what is shown for so many
-#: and never right is dead; for one, it is its answer, or is not.
+#: What is right for so many base structures gives something away; for one, it is its answer.
 SEVERAL = 4
-#: A text shown in so many questions, and right in none, is dead whatever chance says.
+#: A text shown in so many different questions, and right in none, is dead whatever chance says.
 NEVER = 16
 #: An option whose number is so many times smaller or larger than the next is picked by nobody.
 FAR = 6.0
@@ -94,19 +93,24 @@ def _dead(stratum: str, questions, name: Callable[[str], str] = str) -> Iterator
     named = [[name(text) for text in q.options.values()] for q in questions]
     answers = [name(q.options[q.answer]) for q in questions]
     of: dict[str, set[str]] = defaultdict(set)
-    among: dict[str, set[str]] = defaultdict(set)
+    # questions of one structure with one answer are no different ones
+    among: dict[str, set[tuple[str, str]]] = defaultdict(set)
     for q, own, answer in zip(questions, named, answers, strict=True):
         of[answer].add(q.cluster)
         for one in own:
-            among[one].add(q.cluster)
+            among[one].add((q.cluster, answer))
     shown = Counter(one for own in named for one in own)
     right = Counter(answers)
     fixed = len(shown) == len(LETTERS)
     level = LEVEL / (2 * len(shown) * len(STRATA))
     for one, number in sorted(shown.items()):
         hit = right[one]
-        rare = binom.cdf(hit, number, CHANCE) < level and not fixed
-        if (rare or (not hit and number >= NEVER)) and len(among[one]) >= SEVERAL:
+        different = len(among[one])
+        rare = not fixed and all(
+            binom.cdf(right_in, shown_in, CHANCE) < level
+            for right_in, shown_in in ((hit, number), (len(of[one]), different))
+        )
+        if rare or (not hit and different >= NEVER):
             yield Finding("dead-option", stratum, f"{one!r} is right in {hit} of {number} options")
         most = CARD_FLOORS.get(stratum, CHANCE)
         if binom.sf(hit - 1, number, most) < level and len(of[one]) >= SEVERAL:
