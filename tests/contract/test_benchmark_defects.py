@@ -6,6 +6,7 @@ import os
 import shutil
 from collections import Counter
 
+import h5py
 import numpy as np
 import pytest
 from PIL import Image
@@ -289,8 +290,35 @@ def word_beside(told):
     told["note"] = "q1a-0001 is B"
 
 
+def scenes(path, change):
+    """A dataset of ``scenes.h5``, changed; None: without it."""
+
+    def defect(b):
+        b.write("scenes.h5", b.read("scenes.h5"))  # no second name of the package's file
+        with h5py.File(b.root / "scenes.h5", "r+") as h5:
+            if change is None:
+                del h5[path]
+            else:
+                values = h5[path][()]
+                values[:] = change(values)
+                h5[path][()] = values
+
+    defect.__name__ = f"other_{path.replace('/', '_')}"
+    return defect
+
+
 #: Each defect with the rule that must find it.
 DEFECTS = [
+    (scenes("visible/share", lambda v: v * 0 + 1), "scene-again"),
+    (scenes("displayed/position", lambda v: v + 0.1), "scene-again"),
+    (scenes("views/rotation", lambda v: v[:, ::-1]), "scene-again"),
+    (scenes("scenes/px_per_angstrom", lambda v: v * 0.99), "picture-again"),
+    (scenes("base_atoms/number", lambda v: v + 1), "scenes"),
+    (scenes("pictures/pixels_sha256", lambda v: v[::-1]), "picture-drawn"),
+    (scenes("pictures/pixels_sha256", None), "scenes"),
+    (scenes("displayed/index", lambda v: v + 1000), "scenes"),
+    (scenes("bases/name", lambda v: v[::-1]), "scenes"),
+    (scenes("views/tilt", lambda v: v + 1), "scenes"),
     (pictures_of_two_scenes, "picture-drawn"),
     (pictures_of_two_views, "picture-drawn"),
     (one_pixel, "picture-drawn"),

@@ -15,6 +15,7 @@ from rc_hpc.benchmark.records import BaseStructure, DisplayedScene
 from rc_hpc.benchmark.scene_file import read_bases, read_scenes
 from rc_hpc.benchmark.settings import DisplaySettings
 from rc_hpc.core.errors import RcError
+from rc_hpc.store.content import content_hash
 from rc_hpc.store.layout import read_rows
 from rc_hpc.store.reader import open_ours
 
@@ -40,6 +41,8 @@ class Ours:
         Fingerprints of the sources that made it, and versions of packages.
     version
         Of the program.
+    changed
+        Whether its content is another than its own content hash says.
     """
 
     scenes: Mapping[str, DisplayedScene]
@@ -51,6 +54,7 @@ class Ours:
     code: Mapping[str, str]
     versions: Mapping[str, str]
     version: str
+    changed: bool
 
     @property
     def world(self) -> World:
@@ -71,6 +75,7 @@ def read_ours(path: Path) -> Ours:
     try:
         with open_ours(path, "pictures") as h5:
             told, attributes = json.loads(h5.attrs["options"]), dict(h5.attrs)
+            changed = attributes["content_hash"] != content_hash(h5)
             columns = [read_rows(h5[f"pictures/{x}"]) for x in ("file", "sha256", "pixels_sha256")]
         scenes, bases = read_scenes(path), read_bases(path)
         return Ours(
@@ -86,6 +91,7 @@ def read_ours(path: Path) -> Ours:
             json.loads(attributes["code"]),
             json.loads(attributes["result_versions"]),
             str(attributes["creator_version"]),
+            changed,
         )
     except (OSError, KeyError, ValueError, TypeError, IndexError) as error:
         raise RcError(f"{path}: damaged ({error})") from error

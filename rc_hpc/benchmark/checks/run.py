@@ -14,7 +14,7 @@ from rc_hpc.benchmark.checks.again import check_again, other_program
 from rc_hpc.benchmark.checks.answers import check_answers
 from rc_hpc.benchmark.checks.around import check_around, left_out
 from rc_hpc.benchmark.checks.fairness import check_fairness, rule_scores
-from rc_hpc.benchmark.checks.files import check_files, unused_pictures
+from rc_hpc.benchmark.checks.files import Files, check_files, unused_pictures
 from rc_hpc.benchmark.checks.finding import Finding
 from rc_hpc.benchmark.checks.leaks import check_leaks
 from rc_hpc.benchmark.checks.letters import check_letters
@@ -104,20 +104,41 @@ def checked(root: Path) -> Checked:
     shown = {path for q in questions for path in q.image_paths}
     findings += unused_pictures(files.pictures, shown)
     if ours:
-        findings += check_scenes(questions, ours.scenes, ours.bases, options)
-        findings += check_drawable(ours.scenes, ours.display)
-        findings += check_drawn(ours.drawn, files.pictures, files.of_pictures)
-        findings += check_rebuilt(questions, ours)
-        findings += check_around(root, questions, subset, ours, files.digests)
-        notes += left_out(ours)
-        if why := other_program(ours):
-            notes.append(f"no scene was displayed and no picture drawn again: {why}")
-        else:
-            findings += check_again(ours)
+        try:
+            findings += _made_again(root, questions, subset, ours, files, notes)
+        except (LookupError, ValueError, TypeError) as error:
+            told = f"does not fit together ({type(error).__name__}: {error}); build it again"
+            findings.append(Finding("scenes", SCENES, told))
     elif want.released and len(shown) != stated.images:
         told = f"{len(shown)} different pictures, not {stated.images}"
         findings.append(Finding("pictures", SETS["full"], told))
     return Checked(findings, notes)
+
+
+def _made_again(
+    root: Path,
+    questions: Sequence[Question],
+    subset: Sequence[Question],
+    ours: Ours,
+    files: Files,
+    notes: list[str],
+) -> list[Finding]:
+    """What ``scenes.h5`` says against the package, and its structures and pictures against it."""
+    findings = []
+    if ours.changed:
+        told = "was changed since it was written: its content_hash is of other content"
+        findings.append(Finding("scenes", SCENES, told))
+    findings += check_drawn(ours.drawn, files.pictures, files.of_pictures)
+    findings += check_scenes(questions, ours.scenes, ours.bases, ours.questions)
+    findings += check_drawable(ours.scenes, ours.display)
+    findings += check_rebuilt(questions, ours)
+    findings += check_around(root, questions, subset, ours, files.digests)
+    notes += left_out(ours)
+    if why := other_program(ours):
+        notes.append(f"no scene was displayed and no picture drawn again: {why}")
+    else:
+        findings += check_again(ours)
+    return findings
 
 
 def _ours(root: Path, findings: list[Finding], notes: list[str]) -> Ours | None:
