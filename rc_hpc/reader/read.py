@@ -12,28 +12,24 @@ from rc_hpc.geometry.protocol import Protocol
 from rc_hpc.reader.bundle import Bundle, adjusted, usual_variance
 from rc_hpc.reader.completed import completed
 from rc_hpc.reader.drawn import Drawn, Redrawing
-from rc_hpc.reader.exact import Crystal, exact
+from rc_hpc.reader.exact import exact
 from rc_hpc.reader.frame import Frame
-from rc_hpc.reader.labelled import by_pictures, dataset, labels
+from rc_hpc.reader.judged import Found, judged
+from rc_hpc.reader.labelled import dataset
 from rc_hpc.reader.lattice import triples, vectors
 from rc_hpc.reader.marked import Marked, marked
 from rc_hpc.reader.origins import boxed, inked, layered
 from rc_hpc.reader.records import Knowledge, Limits, Marks, NotReadError, Reading
 from rc_hpc.reader.settle import FOUND_SIGMA, Settled, laid, settle, slipped
-from rc_hpc.reader.sites import LEAST_DISTANCE, Sites, finder
+from rc_hpc.reader.sites import Sites, finder
 from rc_hpc.reader.spoilt import spoilt
-from rc_hpc.symmetry.distances import min_distances
 
 #: Edge pixels from which on a mark cannot be a mistake.
 STRONG_ARC = 20
 #: Least standard error of a scale that marks alone tell, as a share of it.
 SCALE_SIGMA = 2e-4
-#: Standard errors of frame and sites may be this share of the label's tolerance.
-LABEL_SHARE = 0.2
 #: Standard error of a frame that is known, px.
 KNOWN_BLUR = 0.01
-#: Pictures of which no more tell a crystal only where no other place is as good as its sites.
-FEW_VIEWS = 3
 #: How far the box may lie off where it is known, and off where dashes show it, px.
 KNOWN_SLACK, DASH_SLACK = 0.1, 3.0
 #: Lattices whose box is looked for.
@@ -43,6 +39,7 @@ NEEDED = 30
 #: How often the box is laid on the dashes at most: each time it moves by a pixel at most.
 LAID = 6
 NOWHERE = "no place is seen in two pictures"
+FLAT = "no three directions fit all pictures: they are not of one crystal seen by these cameras"
 #: Sites that may be spare and are tried one by one.
 MOST_SPARE = 12
 
@@ -76,20 +73,6 @@ TRIES = (
     Try(1.0, 0.05, 30.0, 10.0, (0.1, 0.03, 0.01)),
     Try(1.5, 0.10, 40.0, 15.0, (0.8, 0.2, 0.03, 0.01)),
 )
-
-
-@dataclass(frozen=True, eq=False)
-class Found:
-    """A crystal found in the pictures, before it is held against them."""
-
-    lattice: np.ndarray
-    numbers: np.ndarray
-    positions: np.ndarray
-    sigma: np.ndarray
-    lattice_covariance: np.ndarray
-    spare: np.ndarray
-    others: int
-    stretch_sigma: float
 
 
 def read(
@@ -141,13 +124,16 @@ def _read(pictures, marks, knowledge: Knowledge, limits: Limits) -> Reading:
         except NotReadError as error:
             status, message = error.status, str(error)
             continue
+        except np.linalg.LinAlgError:
+            status, message = "no_lattice", FLAT
+            continue
         if best is not None and best[1].total <= limits.max_pixels:
             break
         if knowledge.level != "K0":
             break
     if best is None:
         return Reading(status, message, tries=tries)
-    return _judged(*best, limits, redrawing, tries)
+    return judged(*best, limits, redrawing, tries)
 
 
 def _known(joined: Marked, redrawing: Redrawing, find: Callable[..., Sites]) -> Found:
@@ -284,7 +270,7 @@ def _completed(found: Found, frame: Frame, joined, sites: Sites, redrawing, slac
     """With the sites that one picture alone shows."""
     if not len(sites.unexplained):
         return found
-    crystal = completed(_crystal(found), frame, joined, sites, redrawing, slack)
+    crystal = completed(found.crystal, frame, joined, sites, redrawing, slack)
     more = len(crystal.numbers) - len(sites)
     return dataclasses.replace(
         found,
@@ -328,7 +314,7 @@ def _exact(found: Found, drawn: Drawn, redrawing: Redrawing, limits: Limits) -> 
     """With symmetries, directions and ties exact where the pictures are drawn better so."""
     if drawn.total == 0:
         return found, drawn
-    crystal = _crystal(found)
+    crystal = found.crystal
     data = dataset(crystal, limits.tau)
     symmetries = None
     if data is not None and len(data.rotations) > 1:
@@ -342,58 +328,3 @@ def _exact(found: Found, drawn: Drawn, redrawing: Redrawing, limits: Limits) -> 
         sigma=found.sigma[crystal.sites], spare=found.spare[crystal.sites],
     )  # fmt: skip
     return found, drawn
-
-
-def _crystal(found: Found) -> Crystal:
-    return Crystal(found.lattice, found.numbers, found.positions, np.arange(len(found.numbers)))
-
-
-def _judged(found, drawn, limits, redrawing, tries) -> Reading:
-    """The reading, certified or not."""
-    crystal = _crystal(found)
-    fractional = crystal.fractional
-    numbers = labels(found.lattice, fractional, found.numbers, limits.symprecs)
-    at_tau = labels(found.lattice, fractional, found.numbers, (limits.tau,))[0]
-    told = by_pictures(crystal, drawn, limits, redrawing)
-    why = doubts(found, drawn, limits)
-    if not why and told != at_tau:
-        why = f"space group {at_tau} at {limits.tau:g} Å, but {told} draws the pictures as well"
-    return Reading(
-        "uncertified" if why else "read",
-        why,
-        found.lattice,
-        found.numbers,
-        fractional,
-        found.sigma,
-        found.lattice_covariance,
-        drawn.total,
-        not why,
-        told,
-        numbers,
-        tries,
-    )
-
-
-def doubts(found: Found, drawn: Drawn, limits: Limits) -> str:
-    """Why a reading is not certified; empty where nothing speaks against it."""
-    if not np.isfinite(found.sigma).all():
-        return f"{int(np.isinf(found.sigma).sum())} site(s) are seen in one picture only"
-    if drawn.total > limits.max_pixels:
-        return f"drawn again, {drawn.total} pixels differ (at most {limits.max_pixels})"
-    frame = float(np.sqrt(max(0.0, np.linalg.eigvalsh(found.lattice_covariance)[-1])))
-    if max(frame, found.sigma.max()) > LABEL_SHARE * limits.tau:
-        return (
-            f"standard errors of {frame:.4f} Å (lattice) and {found.sigma.max():.4f} Å (sites) "
-            f"are too large for a label at {limits.tau:g} Å"
-        )
-    closest = min_distances(found.lattice, found.positions, found.numbers)
-    if min(closest) < LEAST_DISTANCE:
-        return f"two sites {min(closest):.3f} Å apart"
-    if found.others and len(drawn.views) <= FEW_VIEWS:
-        return (
-            f"{found.others} more place(s) that no picture contradicts: {len(drawn.views)} "
-            "pictures may show another crystal"
-        )
-    if np.any(found.spare):
-        return f"{int(found.spare.sum())} site(s) without a disc of their own"
-    return ""

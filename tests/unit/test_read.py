@@ -50,6 +50,27 @@ def test_marks_alone_give_the_crystal_where_nothing_else_is_known(name):
     assert found.differing_pixels <= LIMITS.max_pixels
 
 
+@pytest.mark.parametrize("off", [-1e-5, 3e-6, 5e-3])
+def test_no_label_is_certified_that_flips_within_its_error(off):
+    """The second atom lies off the middle by half the tolerance, where 123 becomes 221."""
+    lattice = np.diag([2.8, 2.8, 5.6])
+    positions = np.array([[0, 0, 0], [0, 0, 2.8 + LIMITS.tau / 2 + off]])
+    drawn = cases.case(lattice, [26, 26], positions, least=1)
+    found = reading(drawn, "K1")
+    assert found.certified == (off > 1e-4)
+    assert ("within the reading's own error" in found.message) == (off < 1e-4)
+
+
+def test_pictures_that_lead_to_no_cell_are_no_lattice(monkeypatch):
+    def flat(*_):
+        raise np.linalg.LinAlgError("Singular matrix")
+
+    monkeypatch.setattr("rc_hpc.reader.read._framed", flat)
+    found = reading(cases.made("rutile"), "K0")
+    assert (found.status, found.certified) == ("no_lattice", False)
+    assert "not of one crystal" in found.message
+
+
 def test_the_truth_drawn_again_differs_in_no_pixel():
     for name in cases.cells():
         drawn = cases.made(name)
