@@ -155,7 +155,7 @@ class Reading:
     sigma_A : (n,) float64
         Standard error of each position along its worst direction, Å.
     frame_covariance : (9, 9) float64
-        Of the lattice vectors, row by row, Å^2.
+        Of the lattice vectors, row by row, but for the scale of all of them, Å^2.
     differing_pixels
         Pixels of all pictures that differ when the reading is drawn; -1 where none was drawn.
     certified

@@ -544,14 +544,34 @@ def test_results_of_vlmevalkit(tmp_path, package, made):
     assert one.invalid[2] and one.invalid[3] and one.right.sum() == len(made) - 3
 
 
+@pytest.mark.parametrize("ending", ["jsonl", "csv", "tsv"])
+def test_rows_of_ones_own_answers(tmp_path, package, made, ending):
+    import pandas as pd
+
+    path = tmp_path / f"mine.{ending}"
+    said = [one.answer for one in made]
+    said[1], said[2] = None, "no idea"
+    rows = pd.DataFrame({"id": [one.id for one in made], "answer": said})
+    if ending == "jsonl":
+        rows.to_json(path, orient="records", lines=True)
+    else:
+        rows.to_csv(path, sep="," if ending == "csv" else "\t", index=False)
+    (one,) = evidence(package, path).answers
+    assert one.model == "mine" and one.missing.tolist() == [n == 1 for n in range(len(made))]
+    assert one.invalid[2] and one.right.sum() == len(made) - 2
+
+
 @pytest.mark.parametrize(
     ("name", "text", "words"),
     [
         ("a.json", "{", "not JSON"),
         ("a.json", "[1]", "not a prediction file"),
         ("a.json", '{"eval": {}, "samples": []}', "do not name one arm"),
-        ("a.jsonl", '{"doc": 3}\n', "line 1: no sample of lm-eval"),
+        ("a.jsonl", '{"doc": 3}\n', "line 1: neither an id and an answer nor a sample of lm-eval"),
         ("a.tsv", "id\tarm\nx\timage\n", "has no column prediction"),
+        ("a.csv", "id,answer\nx,A\n", "1 of 1 ids are none of"),
+        ("a.csv", "id,answer,arm\nx,A,pixels\n", "do not name one arm"),
+        ("a.jsonl", '{"id": "x", "answer": "A", "options": {}}\n', "these are the questions"),
         ("a.tsv", "id\tarm\tprediction\nx\tpixels\tA\n", "do not name one arm"),
         ("a.tsv", "id\tarm\tprediction\nx\timage\tA\n", "1 of 1 ids are none of"),
         ("a.h5", "no", "it seems to be text"),

@@ -1,5 +1,7 @@
 """Answers as other programs write them, as prediction files: inspect_ai, lm-eval, VLMEvalKit.
 
+Whatever else answers writes rows of an id and an answer, as lines of JSON or a table.
+
 Replies are read again by our parser, whatever the program made of them. A reply without a letter
 is wrong; a question without a reply is missing.
 """
@@ -8,7 +10,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -66,7 +68,8 @@ def _read(path: Path, package: Package) -> list[PredictionFile]:
     if path.suffix == ".eval":
         return [_of_inspect(path, _eval_log(path), package)]
     if path.suffix == ".jsonl":
-        return [_of_lm_eval(path, package)]
+        rows = [row for _, row in read_rows(path)]
+        return [_plain(path, rows, package) if _is_plain(rows) else _of_lm_eval(path, package)]
     if path.suffix in (".tsv", ".csv", ".xlsx"):
         return [_of_vlmevalkit(path, package)]
     try:
@@ -129,8 +132,8 @@ def _of_lm_eval(path: Path, package: Package) -> PredictionFile:
         doc, resps = row.get("doc"), row.get("resps")
         if not isinstance(doc, dict) or "id" not in doc or not isinstance(resps, list):
             raise RcError(
-                f"{path}, line {number}: no sample of lm-eval on an exported package; run it "
-                "with --log_samples"
+                f"{path}, line {number}: neither an id and an answer nor a sample of lm-eval on an "
+                "exported package (run it with --log_samples)"
             )
         arms.add(doc.get("arm"))
         flat = [text for one in resps for text in (one if isinstance(one, list) else [one])]
@@ -140,12 +143,33 @@ def _of_lm_eval(path: Path, package: Package) -> PredictionFile:
     return _predictions(path, model, _one_arm(path, arms), replies, package, "lm-eval")
 
 
+def _is_plain(rows: Sequence[Mapping[str, Any]]) -> bool:
+    """Whether these are rows of an id and an answer."""
+    return bool(rows) and all("id" in row and "answer" in row for row in rows)
+
+
+def _plain(path: Path, rows: Sequence[Mapping[str, Any]], package: Package) -> PredictionFile:
+    """Rows of ``id``, ``answer`` and, unless it is the arm of pictures, ``arm``."""
+    if any("options" in row for row in rows):
+        raise RcError(f"{path}: these are the questions; an answer is an id and an answer a row")
+    replies: Replies = {}
+    for row in rows:
+        text = row["answer"]
+        lost = text is None or (isinstance(text, float) and math.isnan(text))
+        said = (Outcome.gave_up, "") if lost else (Outcome.answered, str(text))
+        replies.setdefault(str(row["id"]), []).append(said)
+    arm = _one_arm(path, {row.get("arm", ARMS[0]) for row in rows})
+    return _predictions(path, path.stem, arm, replies, package, "rows of answers")
+
+
 def _of_vlmevalkit(path: Path, package: Package) -> PredictionFile:
     frame = _table(path)
+    if {"id", "answer"} <= set(frame) and "prediction" not in frame:
+        return _plain(path, frame.to_dict("records"), package)
     if lacking := {"id", "arm", "prediction"} - set(frame):
         raise RcError(
-            f"{path}: has no column {', '.join(sorted(lacking))}: is it a result of VLMEvalKit on "
-            "an exported package?"
+            f"{path}: has no column {', '.join(sorted(lacking))}: give a table of id and answer, "
+            "or a result of VLMEvalKit on an exported package"
         )
     replies: Replies = {}
     for id_, text in zip(frame["id"], frame["prediction"], strict=True):

@@ -63,8 +63,10 @@ class ScoreOptions(Options):
 
     answers: tuple[Path, ...] = opt(
         (),
-        "files of answers (jobs/query_vlm.py), prediction files, folders of them, or results of "
-        "inspect_ai (.eval, .json), lm-eval (samples_*.jsonl) and VLMEvalKit (.tsv, .xlsx)",
+        "files of answers (jobs/query_vlm.py), prediction files, folders of them, results of "
+        "inspect_ai (.eval, .json), lm-eval (samples_*.jsonl) and VLMEvalKit (.tsv, .xlsx), or "
+        "your own: rows of id, answer (a reply or its letter) and, if not image, arm (.jsonl, "
+        ".csv)",
         parse=Path,
         metavar="ANSWERS",
         positional=True,

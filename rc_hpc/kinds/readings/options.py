@@ -48,7 +48,8 @@ class PicturesSource(Options):
     )
     convention: str | None = opt(
         None,
-        "how the pictures of a folder are drawn: C1 to C5, or a TOML file",
+        "how the pictures of a folder are drawn: C1 to C5, or a TOML file; its radii are the "
+        "measure of all lengths",
         metavar="NAME|FILE",
         told="C1; of a manifest: its own",
         recorded=False,

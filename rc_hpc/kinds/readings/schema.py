@@ -40,7 +40,7 @@ READ = (
         "readings/frame_covariance",
         "f8",
         "angstrom^2",
-        "Covariance of their nine numbers, row by row.",
+        "Covariance of their nine numbers, row by row, without that of the scale of all of them.",
         ("frame", "frame"),
         np.nan,
     ),
