@@ -59,10 +59,10 @@ while [ $# -gt 0 ]; do
             pack+=("$1" "${2:?$1 needs a value}"); scenes+=("$1" "$2"); shift ;;
         --tau=*|--angle-tolerance=*|--max-atoms=*) pack+=("$1"); scenes+=("$1") ;;
         --draw-seed|--max-displayed|--supercells|--stretch|--tilt|--random-views|--view-angle|--radii|--bond-factor|\
-        --electronegativity|--size|--strip|--margin|--fog|--quarantine)
+        --electronegativity|--size|--strip|--margin|--fog|--least-fill|--quarantine)
             scenes+=("$1" "${2:?$1 needs a value}"); shift ;;
         --draw-seed=*|--max-displayed=*|--supercells=*|--stretch=*|--tilt=*|--random-views=*|--view-angle=*|--radii=*|\
-        --bond-factor=*|--electronegativity=*|--size=*|--strip=*|--margin=*|--fog=*|--quarantine=*)
+        --bond-factor=*|--electronegativity=*|--size=*|--strip=*|--margin=*|--fog=*|--least-fill=*|--quarantine=*)
             scenes+=("$1") ;;
         --shard|--shard=*|--packed|--packed=*|--config|--config=*)
             echo "$1: this script sets it or needs to know what is in it; give the options themselves" >&2; exit 2 ;;

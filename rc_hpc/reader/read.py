@@ -11,6 +11,7 @@ import numpy as np
 from rc_hpc.geometry.protocol import Protocol
 from rc_hpc.reader.bundle import Bundle, adjusted, usual_variance
 from rc_hpc.reader.completed import completed
+from rc_hpc.reader.dashes import counted
 from rc_hpc.reader.drawn import Drawn, Redrawing
 from rc_hpc.reader.exact import exact
 from rc_hpc.reader.frame import Frame
@@ -323,6 +324,10 @@ def _exact(found: Found, drawn: Drawn, redrawing: Redrawing, limits: Limits) -> 
     crystal, drawn = exact(
         crystal, drawn, redrawing, symmetries, found.stretch_sigma, lattice_sigma
     )
+    if drawn.total > limits.max_pixels and redrawing.knowledge.level == "K0":
+        error = found.stretch_sigma * np.linalg.norm(crystal.lattice, axis=1)
+        error += np.linalg.norm(lattice_sigma, axis=1)
+        crystal, drawn = counted(crystal, drawn, redrawing, error)
     found = dataclasses.replace(
         found, lattice=crystal.lattice, numbers=crystal.numbers, positions=crystal.positions,
         sigma=found.sigma[crystal.sites], spare=found.spare[crystal.sites],

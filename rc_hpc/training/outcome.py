@@ -69,7 +69,7 @@ class Diverged:
     what: str
 
     def __str__(self) -> str:
-        return f"seed {self.seed}: {self.what} after {self.step} steps; it is not scored"
+        return f"seed {self.seed}: {self.what} after {self.step} steps, so that it is not scored"
 
 
 @dataclass(frozen=True)

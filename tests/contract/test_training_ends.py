@@ -58,7 +58,7 @@ def test_other_seeds_are_scored_and_the_result_tells(data, tmp_path, monkeypatch
     request.remove("-q")
     assert job().main(request) == Exit.FAILURES
     out, err = capsys.readouterr()
-    told = "seed 24: the loss was no finite number after 7 steps; it is not scored"
+    told = "seed 24: the loss was no finite number after 7 steps, so that it is not scored"
     assert told in err and told in " ".join(out.split())
     with h5py.File(output) as h5:
         assert h5["seed"][()].tolist() == [23] and h5["evaluation/n_correct"].shape == (1, 2)

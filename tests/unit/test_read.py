@@ -9,7 +9,9 @@ import read_cases as cases
 from rc_hpc.images.fast import FastRenderer
 from rc_hpc.kinds.readings.oracle import read_pictures
 from rc_hpc.reader.convention import named
+from rc_hpc.reader.dashes import counted
 from rc_hpc.reader.drawn import Redrawing
+from rc_hpc.reader.exact import Crystal
 from rc_hpc.reader.read import read
 from rc_hpc.reader.records import Knowledge, Limits, Marks
 
@@ -183,3 +185,25 @@ def test_a_cell_drawn_once_is_read_where_its_lattice_is_known(name):
     )  # fmt: skip
     _, found = read_pictures(pictures, known, LIMITS)
     assert found.certified and found.numbers[0] == group
+
+
+@pytest.mark.parametrize("stretch", [-2e-4, 1e-5, 2e-4])
+@pytest.mark.parametrize("lengths", [(5.1, 6.3, 7.2), (5.1, 6.3, 7.21)])
+def test_edges_of_a_whole_number_of_dashes(lengths, stretch):
+    """Edges of 10.2 Å in the drawn block have 34 dashes, or 33: no scale that is measured tells."""
+    lattice = np.diag(lengths)
+    lattice[1, 0], lattice[2, :2] = 0.9, (-0.4, 0.7)
+    lattice *= (np.array(lengths) / np.linalg.norm(lattice, axis=1))[:, None]
+    positions = np.array([[0, 0, 0], [0.31, 0.42, 0.53], [0.6, 0.1, 0.75]]) @ lattice
+    drawn = cases.case(lattice, [22, 8, 38], positions)
+    redrawing = Redrawing(drawn.pictures, drawn.knowledge("K0"), LIMITS.levels)
+    factor = 1 + stretch
+    off = Crystal(factor * lattice, drawn.numbers, factor * positions, np.arange(3))
+    before, error = off.draw(redrawing), 2e-4 * np.array(lengths)
+    found, after = counted(off, before, redrawing, error)
+    assert before.total > LIMITS.max_pixels or stretch > 0
+    assert after.total <= LIMITS.max_pixels
+    assert np.linalg.norm(found.lattice, axis=1) == pytest.approx(lengths, abs=1e-4)
+    assert found.fractional == pytest.approx(off.fractional)
+    far = Crystal(1.01 * lattice, drawn.numbers, 1.01 * positions, np.arange(3))
+    assert counted(far, far.draw(redrawing), redrawing, error)[0] is far
