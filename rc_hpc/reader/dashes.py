@@ -33,7 +33,7 @@ def counted(
         Standard errors of the lengths of its vectors, Å.
     """
     known = redrawing.knowledge.convention
-    if not known.box or drawn.total == 0:
+    if not known.box:
         return crystal, drawn
     dash = known.dash_A / np.array(known.tiling)
     lengths = np.linalg.norm(crystal.lattice, axis=1)

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -68,8 +68,9 @@ def _read(path: Path, package: Package) -> list[PredictionFile]:
     if path.suffix == ".eval":
         return [_of_inspect(path, _eval_log(path), package)]
     if path.suffix == ".jsonl":
-        rows = [row for _, row in read_rows(path)]
-        return [_plain(path, rows, package) if _is_plain(rows) else _of_lm_eval(path, package)]
+        rows = dict(read_rows(path))
+        read = _plain if _is_plain(rows.values()) else _of_lm_eval
+        return [read(path, rows, package)]
     if path.suffix in (".tsv", ".csv", ".xlsx"):
         return [_of_vlmevalkit(path, package)]
     try:
@@ -125,10 +126,13 @@ def _inspected(sample: Mapping[str, Any]) -> tuple[Outcome, str]:
     return Outcome.answered, str(content)
 
 
-def _of_lm_eval(path: Path, package: Package) -> PredictionFile:
+def _of_lm_eval(
+    path: Path, rows: Mapping[int, Mapping[str, Any]], package: Package
+) -> PredictionFile:
+    """Samples, by the number of their line."""
     replies: Replies = {}
     arms = set()
-    for number, row in read_rows(path):
+    for number, row in rows.items():
         doc, resps = row.get("doc"), row.get("resps")
         if not isinstance(doc, dict) or "id" not in doc or not isinstance(resps, list):
             raise RcError(
@@ -143,13 +147,16 @@ def _of_lm_eval(path: Path, package: Package) -> PredictionFile:
     return _predictions(path, model, _one_arm(path, arms), replies, package, "lm-eval")
 
 
-def _is_plain(rows: Sequence[Mapping[str, Any]]) -> bool:
+def _is_plain(rows: Collection[Mapping[str, Any]]) -> bool:
     """Whether these are rows of an id and an answer."""
     return bool(rows) and all("id" in row and "answer" in row for row in rows)
 
 
-def _plain(path: Path, rows: Sequence[Mapping[str, Any]], package: Package) -> PredictionFile:
+def _plain(
+    path: Path, numbered: Mapping[int, Mapping[str, Any]], package: Package
+) -> PredictionFile:
     """Rows of ``id``, ``answer`` and, unless it is the arm of pictures, ``arm``."""
+    rows = numbered.values()
     if any("options" in row for row in rows):
         raise RcError(f"{path}: these are the questions; an answer is an id and an answer a row")
     replies: Replies = {}
@@ -165,7 +172,7 @@ def _plain(path: Path, rows: Sequence[Mapping[str, Any]], package: Package) -> P
 def _of_vlmevalkit(path: Path, package: Package) -> PredictionFile:
     frame = _table(path)
     if {"id", "answer"} <= set(frame) and "prediction" not in frame:
-        return _plain(path, frame.to_dict("records"), package)
+        return _plain(path, dict(enumerate(frame.to_dict("records"))), package)
     if lacking := {"id", "arm", "prediction"} - set(frame):
         raise RcError(
             f"{path}: has no column {', '.join(sorted(lacking))}: give a table of id and answer, "
