@@ -12,6 +12,7 @@ from importlib import metadata
 
 import numpy as np
 
+from rc_hpc.core.cells import cell_parameters
 from rc_hpc.core.errors import Status, StructureError
 from rc_hpc.structures.record import Item, Structure
 
@@ -184,9 +185,7 @@ def _check_room(item: Item, lattice: np.ndarray, room: float) -> None:
     """Refuse a cell whose units are wrong by the volume that an atom has in it, Å^3."""
     if LEAST_ROOM <= room <= MOST_ROOM:
         return
-    edges = np.linalg.norm(lattice, axis=1)
-    cosines = [lattice[i] @ lattice[j] / edges[i] / edges[j] for i, j in ((1, 2), (0, 2), (0, 1))]
-    angles = np.degrees(np.arccos(np.clip(cosines, -1, 1)))
+    edges, angles = cell_parameters(lattice)
     cell = "an atom has {:.3g} Å^3 in a cell of {:.4g}, {:.4g} and {:.4g} Å".format(room, *edges)
     if room > MOST_ROOM:
         raise refuse(

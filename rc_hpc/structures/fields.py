@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from rc_hpc.core.cells import cell_parameters
 from rc_hpc.core.errors import Status
 from rc_hpc.structures.checks import LARGEST, refuse
 from rc_hpc.structures.record import Item
@@ -111,9 +112,7 @@ def check_metric(item: Item, matrix: np.ndarray, stated: Mapping[str, Any], name
     """
     if not np.isfinite(matrix).all() or not np.linalg.norm(matrix, axis=1).all():
         return  # refused by its own name
-    edges = np.linalg.norm(matrix, axis=1)
-    cosines = [matrix[i] @ matrix[j] / edges[i] / edges[j] for i, j in ((1, 2), (0, 2), (0, 1))]
-    angles = np.degrees(np.arccos(np.clip(cosines, -1, 1)))
+    edges, angles = cell_parameters(matrix)
     volume = abs(float(np.linalg.det(matrix)))
     found = dict(zip((*LENGTHS, *ANGLES), (*edges, *angles), strict=True)) | {"volume": volume}
     for key, value in found.items():

@@ -11,6 +11,7 @@ from typing import Protocol
 
 import numpy as np
 
+from rc_hpc.core.cells import cell_parameters
 from rc_hpc.vlm.records import Subject
 
 #: Tokens of a picture, roughly: pixels over this (Anthropic's rule; others are near it at 768 px).
@@ -158,11 +159,7 @@ def geometry_text(
     symbols, frac : (n,), (n, 3)
         Element symbols and fractional coordinates, printed in this order and as they are.
     """
-    lengths = np.linalg.norm(lattice, axis=1)
-    cosines = [
-        lattice[i] @ lattice[j] / (lengths[i] * lengths[j]) for i, j in ((1, 2), (0, 2), (0, 1))
-    ]
-    angles = np.degrees(np.arccos(np.clip(cosines, -1, 1)))
+    lengths, angles = cell_parameters(lattice)
     lines = [
         "Lattice parameters: a = {:.4f}, b = {:.4f}, c = {:.4f} angstrom; ".format(*lengths)
         + "alpha = {:.3f}, beta = {:.3f}, gamma = {:.3f} degrees".format(*angles),

@@ -9,6 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from rc_hpc.benchmark.records import DisplayedScene
+from rc_hpc.core.cells import cell_parameters
 from rc_hpc.core.errors import RcError
 
 #: Mark of the atom whose neighbours are asked for; drawn as a highlight without a letter.
@@ -61,13 +62,6 @@ def symbol_of(number: int) -> str:
     from ase.data import chemical_symbols
 
     return str(chemical_symbols[number])
-
-
-def cell_parameters(lattice: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Lengths (Å) and angles (degrees) of the vectors that are the rows."""
-    sides = np.linalg.norm(lattice, axis=1)
-    cosines = [lattice[k] @ lattice[m] / (sides[k] * sides[m]) for k, m in ((1, 2), (0, 2), (0, 1))]
-    return sides, np.degrees(np.arccos(np.clip(cosines, -1, 1)))
 
 
 def describe(scene: DisplayedScene) -> str:
