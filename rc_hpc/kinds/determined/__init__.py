@@ -76,6 +76,7 @@ KIND = Kind(
         "benchmark/records",
         "benchmark/scene_file",
         "benchmark/settings",
+        "core/cells",
         "core/vocabulary",
         "geometry/pairs",
         "images/scene",

@@ -33,6 +33,7 @@ KIND = Kind(
     beside="beside:Origins",
     code=(
         *LABELS,
+        "core/cells",
         "core/vocabulary",
         "kinds/packed/oracle",
         "structures",

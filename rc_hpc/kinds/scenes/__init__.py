@@ -44,6 +44,7 @@ KIND = Kind(
         "benchmark/records",
         "benchmark/scene_file",
         "benchmark/settings",
+        "core/cells",
         "images/build",
         "images/fast",
         "images/glyphs",
