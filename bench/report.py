@@ -15,6 +15,7 @@ sys.path.insert(0, str(Path(__file__).parents[1]))  # this checkout, however the
 import numpy as np
 from tabulate import tabulate
 
+from bench.before import rows as changed
 from bench.common import RECORDS, median
 
 #: Upper ends of the classes of cell size, atoms.
@@ -606,6 +607,19 @@ def sources(record: dict) -> str:
     )
 
 
+def before(record: dict) -> str:
+    """An older checkout beside this one."""
+    asked = record["arguments"]
+    told = [
+        [name, *(f"{value:.3g}" for value in values)] for name, *values in changed(record["found"])
+    ]
+    return (
+        f"{record['checkout']} against this one, {asked['rounds']} alternating rounds; copies: "
+        f"{asked['copies']} of each structure.\n\n"
+        + table(told, ["CPU seconds of all processes", "before", "after", "before / after"])
+    )
+
+
 def describe(record: dict) -> str:
     """One record as Markdown."""
     machine = (
@@ -616,6 +630,7 @@ def describe(record: dict) -> str:
         + "."
     )
     body = {
+        "before": before,
         "kernel": kernel,
         "twin": twin,
         "end_to_end": end_to_end,

@@ -1,7 +1,9 @@
 """Where a command's time goes: its functions wrapped from outside, by an exclusive stopwatch.
 
 Run as a program, alone or as an MPI rank: ``python -m bench.stages OUT census packed.h5 -o c.h5``
-runs that command of rc_hpc and writes the stages, as JSON, to OUT (rank 0 only).
+runs that command of rc_hpc and writes the stages, as JSON, to OUT (rank 0 only). The rank does the
+structures itself, where the stopwatch sees it: handing them to a process of their own, which may be
+lost, is no stage, and is in the cost of a plain run alone.
 """
 
 from __future__ import annotations
@@ -189,6 +191,15 @@ def _time_imports(watch: Stopwatch) -> None:
     builtins.__import__ = importing
 
 
+def _itself(hand, *arguments, expected_s=0.0):
+    """What a hand is asked to do, done by the rank."""
+    return hand.function(*arguments)
+
+
+def _once(hand, function, *arguments, default):
+    return function(*arguments)
+
+
 def instrument(command: str, watch: Stopwatch) -> None:
     """Import the command's modules and wrap its functions."""
     from rc_hpc.parallel.cache import prepare_numba_cache
@@ -199,6 +210,8 @@ def instrument(command: str, watch: Stopwatch) -> None:
         for place in places:
             _wrap(place, functools.partial(watch.timed, stage))
     _wrap("spglib:get_symmetry_dataset", functools.partial(watch.timed, SPGLIB))
+    _wrap("rc_hpc.engine.hand:Hand.__call__", lambda _: _itself)
+    _wrap("rc_hpc.engine.hand:Hand.once", lambda _: _once)
     for name, place in WHOLE[command].items():
         _wrap(place, functools.partial(watch.spanned, name))
 

@@ -126,6 +126,48 @@ def test_the_stopwatch_finds_what_it_wraps(bench, command):
         assert callable(found), place
 
 
+def test_the_stopwatch_sees_the_work_on_a_structure(tmp_path):
+    """Done elsewhere, in a process of its own, it would be no stage."""
+    packed, seen = tmp_path / "p.h5", {}
+    quiet = ["--progress", "none", "-q"]
+    for command, more in (
+        ("pack", ["prototypes", "--first", "3", "-o", packed]),
+        ("census", [packed, "-o", tmp_path / "c.h5"]),
+    ):
+        out = tmp_path / f"{command}.json"
+        words = [sys.executable, "-m", "bench.stages", out, command, *more, *quiet]
+        subprocess.run(words, check=True, cwd=ROOT, env=child_environment())
+        rows = json.loads(out.read_text())["stages"]
+        seen[command] = {row["stage"]: row["calls"] for row in rows}
+    assert seen["pack"]["columns of a structure"] == 3 <= seen["census"]["columns of a structure"]
+    assert seen["census"]["geometry: compiled kernels"] >= 3 <= seen["pack"]["spglib in label"]
+
+
+def test_before_and_after_are_medians_of_what_each_checkout_took(bench):
+    from_rounds = {
+        "start": [{"empty": 30.0, "filled": 2.0}],
+        "kernel": [{"kernel, delta 0.01, horizon 0.01": k, "twin, 0.01": 90.0} for k in (1, 3, 2)],
+        "pack once": [8.0],
+        "pack copies": [80.0],
+        "census once": [{"cpu_s": 6.0, "watched_cpu_s": 6.5, "spglib_cpu_s": 2.0}],
+        "census copies": [{"cpu_s": 60.0, "watched_cpu_s": 65.0, "spglib_cpu_s": 20.0}],
+        "ranks": [{"1": 60.0, "2": 66.0}],
+    }
+    sizes = {100: 0.01, 1_000: 0.1, 10_000: 1.0, 100_000: 10.0}
+    from_rounds |= {f"grow {n}": [{"cpu_s": cpu, "candidates": 10 * n}] for n, cpu in sizes.items()}
+    found = {f"{step}, before": rows for step, rows in from_rounds.items()}
+    faster = json.loads(json.dumps(found), parse_float=lambda x: float(x) / 2)
+    found |= {step.replace("before", "after"): rows for step, rows in faster.items()}
+    rows = {row[0]: row[1:] for row in bench("before").rows(found)}
+    compiled = "a first census on an empty kernel cache, beyond a later one, CPU s"
+    assert rows[compiled] == [28.0, 14.0, 2.0]
+    assert rows["kernel, delta 0.01, horizon 0.01: ms a structure"][0] == 2
+    assert rows["growth from the smallest to the largest, exponent"] == pytest.approx([1, 1, 1])
+    assert rows["census, over spglib in its labels"] == [3.0, 3.0, 1.0]
+    assert rows["pack and census of the copies, CPU s"] == [140.0, 70.0, 2.0]
+    assert rows["two ranks: twice the CPU s of one over theirs"][0] == pytest.approx(120 / 66)
+
+
 def test_the_stopwatch_counts_no_second_twice(bench, monkeypatch):
     now = [0.0]
     stopwatch = bench("stages").Stopwatch
