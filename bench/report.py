@@ -620,6 +620,19 @@ def before(record: dict) -> str:
     )
 
 
+def compiling(record: dict) -> str:
+    """Steps and functions of filling an empty kernel cache."""
+    steps = [[row["step"], f"{row['cpu_s']:.1f}"] for row in record["steps"][:6]]
+    functions = [[row["function"], f"{row['cpu_s']:.1f}"] for row in record["by_function"][:8]]
+    return (
+        f"An empty kernel cache is filled in {record['total_cpu_s']:.1f} CPU s: "
+        f"{record['functions']} functions, {record['kernels']} of them ours.\n\n"
+        + table(steps, ["step", "CPU s"])
+        + "\n\n"
+        + table(functions, ["function", "CPU s without what it calls"])
+    )
+
+
 def describe(record: dict) -> str:
     """One record as Markdown."""
     machine = (
@@ -631,6 +644,7 @@ def describe(record: dict) -> str:
     )
     body = {
         "before": before,
+        "compiling": compiling,
         "kernel": kernel,
         "twin": twin,
         "end_to_end": end_to_end,

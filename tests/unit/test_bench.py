@@ -168,6 +168,25 @@ def test_before_and_after_are_medians_of_what_each_checkout_took(bench):
     assert rows["two ranks: twice the CPU s of one over theirs"][0] == pytest.approx(120 / 66)
 
 
+def test_the_watch_of_compiling_counts_no_second_twice(bench, monkeypatch):
+    module, now = bench("compiling"), [0.0]
+    monkeypatch.setattr(module.time, "process_time", lambda: now[0])
+    watch = module.Watch()
+
+    def inner():
+        now[0] += 5.0
+
+    def outer():
+        now[0] += 2.0
+        watch.within(lambda: ("f", "lowering"), inner)()
+        now[0] += 1.0
+
+    now[0] += 7.0
+    watch.within(lambda: ("g", "type inference"), outer)()
+    assert watch.by(0) == [(module.REST, 7.0), ("f", 5.0), ("g", 3.0)]
+    assert dict(watch.by(1)) == {module.REST: 7.0, "lowering": 5.0, "type inference": 3.0}
+
+
 def test_the_stopwatch_counts_no_second_twice(bench, monkeypatch):
     now = [0.0]
     stopwatch = bench("stages").Stopwatch
