@@ -255,7 +255,11 @@ def main(argv: list[str] | None = None) -> int:
     p.add_argument("--records", type=Path, help="folder of the record; default: WORK")
     args = p.parse_args(argv)
     args.work.mkdir(parents=True, exist_ok=True)
-    asked = {"measurement": "before", "rounds": args.rounds, "load_before": [*os.getloadavg()]}
+    asked = {
+        "measurement": "before",
+        "rounds": args.rounds,
+        "load_before": [round(x, 2) for x in os.getloadavg()],
+    }
     asked |= {"copies": args.copies, "limit": args.limit}
     log = ["git", "log", "-1", "--format=%h of %cs"]
     done = subprocess.run(log, cwd=args.checkout, check=True, text=True, stdout=subprocess.PIPE)

@@ -12,7 +12,7 @@ import os
 import sys
 import tempfile
 import time
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -29,7 +29,7 @@ class Watch:
 
     def __init__(self) -> None:
         self.stack: list[tuple[str, str]] = [(REST, REST)]
-        self.seconds: Counter[tuple[str, str]] = Counter()
+        self.seconds: defaultdict[tuple[str, str], float] = defaultdict(float)
         self.functions: Counter[str] = Counter()
         self._last = time.process_time()
 
@@ -56,10 +56,10 @@ class Watch:
 
     def by(self, which: int) -> list[tuple[str, float]]:
         """Seconds by function (0) or step (1), longest first."""
-        found: Counter[str] = Counter()
+        found: defaultdict[str, float] = defaultdict(float)
         for key, seconds in self.seconds.items():
             found[key[which]] += seconds
-        return found.most_common()
+        return sorted(found.items(), key=lambda pair: -pair[1])
 
 
 def instrument(watch: Watch) -> None:
@@ -115,7 +115,7 @@ def main(argv: list[str] | None = None) -> int:
     )
     p.add_argument("--records", type=Path, help="folder of the record; default: print alone")
     args = p.parse_args(argv)
-    asked = {"measurement": "compiling", "load_before": [*os.getloadavg()]}
+    asked = {"measurement": "compiling", "load_before": [round(x, 2) for x in os.getloadavg()]}
     found = measure()
     if args.records:
         print(write_record("compiling", asked, found, args.records))
