@@ -7,8 +7,10 @@ layout of the lines change nothing; a constant does.
 from __future__ import annotations
 
 import ast
+import contextlib
 import hashlib
 import json
+import os
 from collections.abc import Iterable
 from functools import cache
 from pathlib import Path
@@ -22,12 +24,62 @@ _SKIPPED = frozenset({"ctx", "kind", "type_comment", "type_ignores", "type_param
 _PACKAGE = Path(rc_hpc.__file__).parent
 
 
+class Remembered:
+    """Digests by the hash of a file's bytes: of the same bytes no tree is made again.
+
+    Attributes
+    ----------
+    path
+        A file of them, which later processes read; None: this process alone remembers.
+    """
+
+    #: What is done to a tree is in this module: its own bytes belong to the key.
+    OWN = Path(__file__).read_bytes()
+    #: More than these are of versions long gone.
+    MOST = 2_000
+
+    def __init__(self) -> None:
+        self.path: Path | None = None
+        self.found: dict[str, str] = {}
+        self._new = False
+
+    def read(self, path: Path) -> None:
+        """Remember what a file holds, and `keep` there; one that cannot be read holds nothing."""
+        self.path = path
+        with contextlib.suppress(OSError, ValueError, AttributeError):
+            held = json.loads(path.read_text(encoding="utf-8"))
+            held = {key: digest for key, digest in held.items() if isinstance(digest, str)}
+            self.found = held | self.found if len(held) <= self.MOST else self.found
+
+    def of(self, source: bytes, name: str) -> str:
+        """Digest of a module's bytes."""
+        key = hashlib.sha256(self.OWN + b"\0" + source).hexdigest()
+        if key not in self.found:
+            words: list[str] = []
+            _tell(ast.parse(source, name), words)
+            self.found[key] = hashlib.sha256("\0".join(words).encode()).hexdigest()
+            self._new = True
+        return self.found[key]
+
+    def keep(self) -> None:
+        """Write what is new for later processes; where that cannot be done, nothing is lost."""
+        if self.path is None or not self._new:
+            return
+        with contextlib.suppress(OSError):
+            fresh = self.path.with_name(f"{self.path.name}.{os.getpid()}")
+            fresh.write_text(json.dumps(self.found), encoding="utf-8")
+            fresh.replace(self.path)
+            self._new = False
+
+
+#: Of all modules that are looked at.
+REMEMBERED = Remembered()
+
+
 @cache
 def tree_digest(path: Path) -> str:
     """SHA-256 of a module's syntax tree without docstrings; alike in all versions of Python."""
-    words: list[str] = []
-    _tell(ast.parse(path.read_bytes(), path.name), words)
-    return hashlib.sha256("\0".join(words).encode()).hexdigest()
+    return REMEMBERED.of(path.read_bytes(), path.name)
 
 
 def _tell(value: Any, words: list[str]) -> None:
@@ -72,10 +124,12 @@ def modules(places: Iterable[str]) -> list[Path]:
 def code_of(places: Iterable[str]) -> dict[str, str]:
     """Digest of each module, shortened, by its path below ``rc_hpc``."""
     try:
-        return {
+        found = {
             path.relative_to(_PACKAGE).as_posix(): tree_digest(path)[:12]
             for path in modules(places)
         }
+        REMEMBERED.keep()
+        return found
     except (OSError, SyntaxError) as error:
         raise RcError(
             f"the sources of rc_hpc cannot be read ({error}): install it again"

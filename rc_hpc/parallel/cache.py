@@ -22,7 +22,7 @@ from collections.abc import Iterator
 from importlib import metadata
 from pathlib import Path
 
-from rc_hpc.core.fingerprint import tree_digest
+from rc_hpc.core.fingerprint import REMEMBERED, tree_digest
 from rc_hpc.parallel.launch import launched_tasks, launcher_rank
 
 log = logging.getLogger(__name__)
@@ -61,8 +61,11 @@ def prepare_numba_cache() -> Path:
     Path
         The folder.
     """
-    key = cache_key()
     asked = os.environ.get("NUMBA_CACHE_DIR")
+    base = Path(asked).parent if asked and _CACHE_NAME.fullmatch(Path(asked).name) else _base(asked)
+    if REMEMBERED.path is None and base != _user_temp():  # there others may have written
+        REMEMBERED.read(base / "digests.json")
+    key = cache_key()
     # Its name tells whether an earlier call has set it, perhaps of the parent process.
     folder = Path(asked) if asked and Path(asked).name == key else _base(asked) / key
     why = _unwritable(folder)
@@ -76,6 +79,7 @@ def prepare_numba_cache() -> Path:
                 why,
                 folder,
             )
+    REMEMBERED.keep()
     os.environ["NUMBA_CACHE_DIR"] = str(folder)
     with contextlib.suppress(OSError):  # when it was last used
         os.utime(folder)
