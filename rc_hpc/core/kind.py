@@ -13,7 +13,7 @@ EXPORTED = ("cells", "reconstructions", "phantoms")
 #: Lists of structures that every kind of file has, each with a line.
 LIST_LINES = {
     "structures": "a row each structure: labels, status, what of it is right and why not",
-    "failures": "of these the refused, and those that some reading gets wrong; the worst first",
+    "failures": "of these what is refused, wrong, not certified or quarantined, in this order: why",
 }
 
 

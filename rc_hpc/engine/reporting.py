@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,7 @@ from rc_hpc.engine.published import conditions_of
 from rc_hpc.engine.report_options import PageOptions
 from rc_hpc.engine.results import kind_of, lists_in, tables_of
 from rc_hpc.kinds.common.atoms import packed_of, spare_inputs
+from rc_hpc.kinds.common.lists import REPEATED
 from rc_hpc.report import recorded
 from rc_hpc.report.page import GENERATOR, Picture, Section, assemble
 from rc_hpc.report.plot import NothingToDraw, Origin, drawn_svg
@@ -63,12 +65,13 @@ def _section(path: Path, packed: Path | None) -> Section:
     counts, tables = tables_of(path) if kind.tables else (None, [])
     pictures, left_out = _pictures(kind, path, counts, tables, attrs)
     verdict = next((table.note.partition("\n")[0] for table in tables if table.note), "")
-    if not tables:
+    if not verdict:
         counts_by = every.frame["status"].value_counts(sort=False).items()
         told = ", ".join(f"{n} {status}" for status, n in counts_by)
         verdict = f"{len(every.frame)} {kind.unit}: {told}."
     if 0 < len(failures.frame) <= _MOST_ROWS:
-        tables = [*tables, failures]
+        shown = failures.frame.drop(columns=[one for one in REPEATED if one in failures.frame])
+        tables = [*tables, replace(failures, frame=shown)]
     structures = kind.load("page")(path, packed) if kind.page else None
     return Section(
         path.name,
@@ -77,8 +80,7 @@ def _section(path: Path, packed: Path | None) -> Section:
         pictures,
         _facts(attrs),
         failing=tuple(map(str, failures.frame["id"])),
-        n_rows=len(every.frame),
-        unit=kind.unit,
+        failures=failures.brief,
         structures=structures,
         left_out=left_out,
     )

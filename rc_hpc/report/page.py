@@ -71,8 +71,9 @@ class Section:
         Its name.
     verdict
         A sentence or two; empty where there is none.
-    failing
-        Ids of what is refused or wrong in some reading, the worst first, of `n_rows` of `unit`.
+    failing, failures
+        Ids of what is refused, wrong, or without a certificate, the worst first, and a sentence
+        on them that ends with a stop.
     tables, pictures
     facts
         Options, versions, hashes: texts by name.
@@ -86,8 +87,7 @@ class Section:
     pictures: Sequence[Picture]
     facts: Mapping[str, str]
     failing: Sequence[str] = ()
-    n_rows: int = 0
-    unit: str = "structures"
+    failures: str = ""
     structures: Structures | None = None
     left_out: Mapping[str, str] = field(default_factory=dict)
 
@@ -119,7 +119,7 @@ def _hash(text: str) -> str:
 
 
 def _verdict(section: Section) -> str:
-    said = f"<b>{escape(section.title)}</b>: {escape(section.verdict)}"
+    said = ": ".join(filter(None, [f"<b>{escape(section.title)}</b>", escape(section.verdict)]))
     return f'<p class="verdict">{said}</p>\n{_failing(section)}'
 
 
@@ -133,10 +133,8 @@ def _failing(section: Section) -> str:
         its = zip(section.failing, named, strict=False)
         named = [f'<a href="#{quote(id_, safe="")}">{text}</a>' for id_, text in its]
     more = f" and {n - NAMED} more" if n > NAMED else ""
-    said = (
-        f"{n} of {section.n_rows} {section.unit} refused or wrong in some reading, the worst first"
-    )
-    return f'<p class="failing">{said}: {", ".join(named)}{more}.</p>'
+    said = escape(section.failures)
+    return f'<p class="failing">{said} By name: {", ".join(named)}{more}.</p>'
 
 
 def _section(section: Section) -> str:

@@ -45,8 +45,13 @@ ALL = "all"
 _CAPTION, _CLAUSES = 200, re.compile(r"; (?![^()]*\))")
 #: Widths at which texts and titles of numbers are wrapped in a terminal, characters.
 _WRAP, _WRAP_TITLE = 60, 14
+#: By how much tabulate makes a column wider than its title.
+_PADDING = 2
 #: Rows that a terminal gets of a table that has twice as many, where nobody asked for it.
 _SHOWN_ROWS = 40
+#: Width, characters, to which columns are left out where output is no terminal; and that below
+#: which a text is not wrapped before spare columns are left out.
+_PIPE, _READABLE = 160, 28
 
 
 @dataclass(frozen=True)
@@ -56,7 +61,8 @@ class Table:
     `note` stands below it in terminal and Markdown: what it says in sentences.
     Column names carry their units (``_angstrom``); ``p`` and names in ``_p`` are p-values;
     `frame` holds unrounded numbers. Where several tables stand together, `brief` is their caption
-    and `conditions` are told once.
+    and `conditions` are told once. A terminal or pipe leaves columns of `spare` out, the first
+    first, until the others have room.
     """
 
     name: str
@@ -65,6 +71,7 @@ class Table:
     note: str = ""
     brief: str = ""
     conditions: tuple[str, ...] = ()
+    spare: tuple[str, ...] = ()
 
 
 def told_once(tables: Iterable[Table]) -> list[str]:
@@ -108,7 +115,8 @@ def render(table: Table, style: str, width: int | None = None) -> str:
         if style == "terminal":
             layout["maxcolwidths"] = _widths(cells, numeric, width)
             layout["maxheadercolwidths"] = [
-                _WRAP_TITLE if column is None else column for column in layout["maxcolwidths"]
+                _WRAP_TITLE if column is None else column - _PADDING
+                for column in layout["maxcolwidths"]
             ]
     rows = list(zip(*cells.values(), strict=True))
     body = tabulate(
@@ -141,25 +149,58 @@ def _widths(
 
     To fit a terminal the widest texts give way, between words.
     """
-    columns = [[title, *column] for title, column in cells.items()]
+    taken = _least_widths(cells, numeric, _WRAP)
     texts = [place for place, number in enumerate(numeric) if not number]
-    taken = [max(map(len, column)) for column in columns]
-    for place, column in enumerate(columns):
-        if place in texts:
-            taken[place] = min(taken[place], _WRAP)
-        else:
-            taken[place] = max(*map(len, column[1:]), min(len(column[0]), _WRAP_TITLE))
     if width is not None:
         room = width - 2 * (len(taken) - 1)
-        words = [
-            max(len(word) for text in column for word in [*text.split(), ""]) for column in columns
-        ]
+        words = _least_widths(cells, numeric, 0)
         while sum(taken) > room:
             wide = [place for place in texts if taken[place] > words[place]]
             if not wide:
                 break
             taken[max(wide, key=lambda place: taken[place])] -= 1
     return [None if number else taken[place] for place, number in enumerate(numeric)]
+
+
+def fitting(table: Table, width: int | None) -> Table:
+    """The table without those of its spare columns for which there is no room.
+
+    Parameters
+    ----------
+    width
+        Of a terminal, characters; None: output is none.
+    """
+    least, room = (_WRAP, _PIPE) if width is None else (_READABLE, width)
+    frame, left_out = table.frame, []
+    if {"why", "message"} <= set(frame):  # the first holds the second
+        frame = frame.drop(columns="message")
+    for name in (one for one in table.spare if one in frame):
+        cells, numeric = cells_of(frame)
+        taken = _least_widths(cells, numeric, least)
+        if sum(taken) + 2 * (len(taken) - 1) <= room:
+            break
+        if _title(name) in cells:
+            left_out.append(_title(name))
+        frame = frame.drop(columns=name)
+    if not left_out:
+        return replace(table, frame=frame)
+    told = f"No room for: {', '.join(left_out)} (--format csv, or into files: -o DIR)."
+    return replace(table, frame=frame, note="\n".join(filter(None, [told, table.note])))
+
+
+def _least_widths(cells: dict[str, list[str]], numeric: list[bool], least: int) -> list[int]:
+    """Widths that columns need: texts as many characters as `least`, or their longest word."""
+    widths = []
+    for (title, column), number in zip(cells.items(), numeric, strict=True):
+        longest = max(map(len, column), default=0)
+        if number:
+            head = min(len(title), _WRAP_TITLE)
+        else:
+            words = [len(word) for text in column for word in text.split()]
+            longest = max(*words, min(longest, least), 0, 0)
+            head = max(*map(len, title.split()), min(len(title), least - _PADDING), 0)
+        widths.append(max(longest, head + _PADDING))
+    return widths
 
 
 def names_asked(
@@ -201,6 +242,8 @@ def show(found: list[Table], style: str) -> None:
     conditions = ""
     if style in ("terminal", "markdown"):
         found, conditions = together(found)
+    if style == "terminal":
+        found = [fitting(table, width) for table in found]
     for number, table in enumerate(found):
         if number:
             print()

@@ -238,7 +238,7 @@ def test_tables_verdict_and_lists_speak_of_molecules(few, capsys):
         assert word not in told, word
     assert tables([str(few), "--table", "failures", "--format", "csv"]) == Exit.CLEAN
     told = capsys.readouterr().out
-    assert told.startswith("id,formula,n_atoms,point_group,status,right,") and ",Td," in told
+    assert told.startswith("id,formula,why,n_atoms,point_group,status,right,") and ",Td," in told
     assert tables([str(few), "--table", "systems", "--format", "csv"]) == Exit.CLEAN
     told = capsys.readouterr().out
     assert ",Td,1," in told and "triclinic" not in told

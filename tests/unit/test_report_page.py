@@ -114,16 +114,25 @@ def test_failing_structures_are_named(page):
     text = page.read_text()
     of_census, of_packed = re.findall(r'<p class="failing">(.*?)</p>', text)
     assert of_census == (
-        "2 of 4 structures refused or wrong in some reading, the worst first: "
-        '<a href="#broken.cif">broken.cif</a>, <a href="#quartz.cif">quartz.cif</a>.'
+        "Of 4 structures 4 are listed, the worst first: 1 refused, 1 read as another crystal "
+        "system by some view subset, 2 right and certified on all cameras but not on some fewer. "
+        'By name: <a href="#broken.cif">broken.cif</a>, <a href="#quartz.cif">quartz.cif</a>, '
+        '<a href="#%3Cb%3Ecopper%26.cif">&lt;b&gt;copper&amp;.cif</a>, '
+        '<a href="#salt.cif">salt.cif</a>.'
     )
     assert "mine.packed.h5</b>: 4 structures: " in text and "3 ok" in text and "1 empty" in text
-    assert of_packed.startswith("1 of 4 structures refused") and "<a" not in of_packed
-    many = Section("a.h5", "Fine.", (), (), {}, [f"<{k}>" for k in range(12)], 30, "questions")
+    assert of_packed == "Of 4 structures 1 is listed: 1 refused. By name: broken.cif."
+    many = Section(
+        "a.h5", "Fine.", (), (), {}, [f"<{k}>" for k in range(12)], "Of 30 questions 12."
+    )
     (told,) = re.findall(r'<p class="failing">(.*?)</p>', assemble("t", [many]))
-    assert told.startswith("12 of 30 questions") and told.endswith("&lt;9&gt; and 2 more.")
-    none = Section("a.h5", "Fine.", (), (), {}, [], 30)
+    assert told.startswith("Of 30 questions 12. By name: &lt;0&gt;, ") and told.endswith(
+        "&lt;9&gt; and 2 more."
+    )
+    none = Section("a.h5", "Fine.", (), (), {})
     assert '<p class="failing">' not in assemble("t", [none])
+    unsaid = Section("a.h5", "", (), (), {}, ["x"], "Of 2 structures 1.")
+    assert "<b>a.h5</b></p>" in assemble("t", [unsaid])
 
 
 def test_texts_of_others_are_no_markup():

@@ -163,7 +163,9 @@ def test_packed_structures_are_shown(file, tmp_path, capsys):
     assert "alpha, beta, gamma 90, 90, 90 degrees" in told
     assert (tmp_path / "salt.cif.png").stat().st_size > 5_000
     assert tables([packed, "--table", "failures"]) == Exit.CLEAN
-    assert capsys.readouterr().out.startswith("Of 3 structures 1 was refused.\n")
+    told = capsys.readouterr().out
+    assert told.startswith("Of 3 structures 1 is listed: 1 refused.\n")
+    assert told.count("no atom sites") == 1
     assert main([packed, "slat.cif"]) == Exit.USAGE
     assert "salt.cif" in capsys.readouterr().err
 

@@ -11,6 +11,7 @@ from rc_hpc.core.constants import NUMERICAL_ZERO
 from rc_hpc.core.errors import Status, UsageError
 from rc_hpc.kinds.census.coincidence import coincidences, points_of
 from rc_hpc.kinds.census.computed import Computed
+from rc_hpc.kinds.census.details import certified_below
 from rc_hpc.kinds.census.from_file import read_computed
 from rc_hpc.kinds.census.picture import draw_views
 from rc_hpc.kinds.common.atoms import packed_of
@@ -126,8 +127,10 @@ def _readings(computed: Computed, subsets: pd.DataFrame) -> list[str]:
     delta, lines = computed.options.delta, []
     if computed.full is not None:
         full = subsets.iloc[computed.full]
-        proof = "certified" if full["certified"] else "not certified"
-        lines.append(f"all {full['views']} cameras, delta {delta:g} Å: {_reading(full)}, {proof}")
+        lines.append(
+            f"all {full['views']} cameras, delta {delta:g} Å: {_reading(full)}, "
+            f"{_proof(computed, full)}"
+        )
     read = subsets[subsets["label_status"] != "not_done"]
     wrong = read[~read[computed.right]]
     told = "" if len(read) == len(subsets) else f" that were labelled, of {len(subsets)}"
@@ -142,6 +145,22 @@ def _readings(computed: Computed, subsets: pd.DataFrame) -> list[str]:
     return lines
 
 
+def _proof(computed: Computed, full: pd.Series) -> str:
+    """Whether all cameras together have a certificate, and below which delta."""
+    below = certified_below(
+        np.array([[full["n_phantoms"]]]),
+        np.array([[full["phantom_delta"]]]),
+        np.array([[full["certified"]]]),
+        np.array([computed.value("structures/min_same_species", 0)]),
+        np.array([computed.value("structures/delta_max", 0)]),
+        computed.options.delta,
+    )[0, 0]
+    said = "certified" if full["certified"] else "not certified"
+    if below == 0:
+        return said
+    return f"{said}; together they have a certificate at every delta below {below:.3g} Å"
+
+
 def _reading(one: pd.Series) -> str:
     if "space_group" not in one:
         group = f"point group {one['point_group']}" if one["point_group"] else "no point group"
@@ -154,7 +173,9 @@ def _reading(one: pd.Series) -> str:
 
 def _phantoms(one: pd.Series) -> str:
     plural = "" if one["n_phantoms"] == 1 else "s"
-    return f"{one['n_phantoms']} phantom{plural}, from delta {_length(one['phantom_delta'])} Å on"
+    first = one["phantom_delta"]
+    since = "however small delta is" if first < NUMERICAL_ZERO else f"from delta {first:.3g} Å on"
+    return f"{one['n_phantoms']} phantom{plural}, {since}"
 
 
 def _length(value: float) -> str:

@@ -31,6 +31,12 @@ CAUSES = (
 _COLUMNS = ("id", "formula", "n_atoms", "crystal_system", "space_group", "status")
 _AFTER = ("short_distance", "quarantine", "message")
 _NEEDED = (*_COLUMNS, *_AFTER[1:], "sweep", "source_space_group")
+#: Columns that `why` tells too: where there is little room they are left out first.
+REPEATED = ("message", "status", "right", "certified", "wrong_subsets", "quarantine")
+#: Those that are left out next, and those that are left out last, of every kind of file.
+_SPARE, _LAST = ("short_distance", "n_atoms"), ("space_group", "crystal_system", "formula")
+#: What makes a structure a failure in every kind of file: the first of all, and the last.
+_REFUSED, _QUARANTINED = "refused", "quarantined only"
 
 
 @dataclass(frozen=True)
@@ -41,18 +47,27 @@ class Details:
     ----------
     columns
         By name, a value each row of the file; None where a row has no result.
+    why : (n,) sequence of str
+        What is wrong with each row that has a result, in words; empty where nothing is.
+    group : (n,) int64
+        Which of `fails` each row is, from 1 on; 0 is none.
     wrong : (n,) int64
-        How much of a structure is wrong; 0 is nothing. The failures are sorted by it.
+        How much of a structure is wrong: the failures of a group are sorted by it.
     fails
-        What makes a structure a failure beside a status other than ok: what it was.
+        What each group is, the worst first, as told behind a number of structures.
     told
         What the columns mean and under which conditions they hold, for the caption.
+    spare
+        Columns that are left out first where there is little room.
     """
 
     columns: Mapping[str, Sequence[Any]]
+    why: Sequence[str]
+    group: np.ndarray
     wrong: np.ndarray
-    fails: str
+    fails: Sequence[str]
     told: str
+    spare: Sequence[str] = ()
 
 
 def lists_of(path: Path, kind: Kind, names: Sequence[str]) -> list[Table]:
@@ -75,28 +90,65 @@ def lists_of(path: Path, kind: Kind, names: Sequence[str]) -> list[Table]:
         frame, after = _molecules(path), ("short_distance", "message")
     else:
         frame, after = _plain(path), ("message",)
-    refused = (frame["status"] != Status.ok.name).to_numpy()
-    wrong = refused.astype(np.int64) * np.iinfo(np.int64).max
-    fails, told = "refused", ""
-    if details:
-        for name, values in details.columns.items():
-            dtype = "Float64" if name.endswith("_angstrom") else object
-            place = len(frame.columns) - len(after)
-            frame.insert(place, name, pd.Series(values, dtype=dtype))
-        wrong = np.where(refused, wrong, details.wrong)
-        fails, told = f"{fails} or {details.fails}", f". Columns: {details.told}"
+    if details is None:
+        nothing = np.zeros(len(frame), np.int64)
+        details = Details({}, [""] * len(frame), nothing, nothing, (), "")
+    for name, values in details.columns.items():
+        whole = all(value is None or type(value) is int for value in values)
+        dtype = "Float64" if name.endswith("_angstrom") else "Int64" if whole else object
+        frame.insert(len(frame.columns) - len(after), name, pd.Series(values, dtype=dtype))
+    group, why = _failing(frame, details)
+    frame.insert(2 if "formula" in frame else 1, "why", pd.Series(why, dtype=object))
+    told = ""
+    if details.told:
+        told = (
+            f"; why: what keeps a row from being right, certified and beyond doubt; {details.told}"
+        )
+    spare = (*REPEATED, *_SPARE, *details.spare, *_LAST)
     tables = []
     for name in names:
         if name == "failures":
-            order = np.argsort(-wrong, kind="stable")
-            its = frame.iloc[order[: int((wrong > 0).sum())]].reset_index(drop=True)
-            count = f"{len(its)} {'was' if len(its) == 1 else 'were'}" if len(its) else "none was"
-            order_told = "; the worst first" if len(its) > 1 else ""
-            what = f"Of {len(frame)} {kind.unit} {count} {fails}{order_told}"
+            order = np.lexsort((-details.wrong, group))
+            its = frame.iloc[order[np.count_nonzero(group == 0) :]].reset_index(drop=True)
+            what = _listed(group, kind.unit, details.fails)
         else:
             its, what = frame, f"All {len(frame)} {kind.unit}"
-        tables.append(Table(name, f"{what}{told}.", its, brief=f"{what}."))
+        told_of = told if len(its) else ""
+        tables.append(Table(name, f"{what}{told_of}.", its, brief=f"{what}.", spare=spare))
     return tables
+
+
+def _failing(frame: pd.DataFrame, details: Details) -> tuple[np.ndarray, list[str]]:
+    """Which group of failures each row is, (n,), 0 for none and from 1 on; and why, in words."""
+    statuses = frame["status"].tolist()
+    messages = frame["message"].tolist()
+    n = len(statuses)
+    causes = frame["quarantine"].tolist() if "quarantine" in frame else [""] * n
+    group, why = np.zeros(n, np.int64), list(details.why)
+    for row, (status, message, cause) in enumerate(zip(statuses, messages, causes, strict=True)):
+        doubtful = f"quarantined: {cause}" if cause else ""
+        own = int(details.group[row])
+        if status == Status.quarantined.name:
+            group[row], why[row] = len(details.fails) + 2, doubtful or f"quarantined: {message}"
+        elif status != Status.ok.name:
+            group[row], why[row] = 1, f"{_REFUSED} ({status}): {message}"
+        else:
+            group[row] = own + 1 if own else (len(details.fails) + 2 if cause else 0)
+            why[row] = "; ".join(filter(None, [why[row], doubtful]))
+    return group, why
+
+
+def _listed(group: np.ndarray, unit: str, fails: Sequence[str]) -> str:
+    """How many failures there are of each group, for a caption."""
+    names = (_REFUSED, *fails, _QUARANTINED)
+    counts = np.bincount(group, minlength=len(names) + 1)[1:].tolist()
+    told = [f"{count} {name}" for count, name in zip(counts, names, strict=True) if count]
+    if not told:
+        every = ", ".join((_REFUSED, *fails))
+        return f"Of {len(group)} {unit} none was {every} or quarantined"
+    n = sum(counts)
+    listed = f"{n} {'is' if n == 1 else 'are'} listed{', the worst first' * (n > 1)}"
+    return f"Of {len(group)} {unit} {listed}: {', '.join(told)}"
 
 
 def _basic(path: Path) -> pd.DataFrame:

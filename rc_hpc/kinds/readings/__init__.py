@@ -58,6 +58,7 @@ KIND = Kind(
         "status": "rows by status, with an example of each",
     },
     summary=("readings", "status"),
+    details="details:details",
     figures="figures:PLOTS",
     show="show:show",
     figure_lines={"pixels": "crystals by the pixels that differ where they are drawn again"},

@@ -8,6 +8,7 @@ from rc_hpc.kinds.common.tables import Maker, conditions_of, make, status_maker
 from rc_hpc.kinds.readings import frames
 from rc_hpc.kinds.readings.counts import ReadingCounts
 from rc_hpc.kinds.readings.options import ReadingsOptions
+from rc_hpc.kinds.readings.verdict import verdict
 from rc_hpc.report.tables import Table
 
 TABLES = (
@@ -16,6 +17,7 @@ TABLES = (
         "Crystals by how reading their pictures ended; read: certified, the pictures drawn again "
         "are the same; sigma: largest standard error of a site",
         frames.by_outcome,
+        note=verdict,
     ),
     Maker(
         "pixels",

@@ -39,6 +39,7 @@ KIND = Kind(
         "status": "rows by status, with an example of each",
     },
     summary=("scores", "symprecs", "status"),
+    details="details:details",
     figures="figures:PLOTS",
     figure_lines={"scores": "R2 and certified share by system and size of the cell"},
     code=(

@@ -8,6 +8,7 @@ from rc_hpc.kinds.common.tables import Maker, make, partial_note, status_maker
 from rc_hpc.kinds.readings.options import known
 from rc_hpc.kinds.scores import frames
 from rc_hpc.kinds.scores.counts import ScoreCounts
+from rc_hpc.kinds.scores.verdict import verdict
 from rc_hpc.report.tables import Table
 
 TABLES = (
@@ -19,6 +20,7 @@ TABLES = (
         "counts those of which a site is missing or extra; certified_wrong: of a certified reading "
         "the system or a site is wrong",
         frames.scores,
+        note=verdict,
     ),
     Maker(
         "symprecs",

@@ -11,7 +11,7 @@ from rc_hpc.core.errors import Status
 from rc_hpc.core.vocabulary import Uniqueness
 from rc_hpc.kinds.common.counting import STATIC, subsets_of
 from rc_hpc.kinds.common.lists import Details, options_in
-from rc_hpc.kinds.common.subsets import labels_of
+from rc_hpc.kinds.common.subsets import Subsets, labels_of
 from rc_hpc.kinds.unique.options import UniqueOptions
 from rc_hpc.store.reader import read_table
 
@@ -50,7 +50,25 @@ def details(path: Path) -> Details:
         f"({options.caption()})"
     )
     wrong = (open_cells * subsets.sizes).sum(axis=(1, 2)).astype(np.int64)
-    return Details(columns, wrong, "left undetermined or unknown by some view subset", told)
+    group = (wrong > 0).astype(np.int64)
+    policies = read["axes/policy"].tolist()
+    why = [_why(row, policies, subsets) if group[k] else "" for k, row in enumerate(status)]
+    fails = ("left undetermined or unknown by some view subset",)
+    return Details(columns, why, group, wrong, fails, told)
+
+
+def _why(status: np.ndarray, policies: list[str], subsets: Subsets) -> str:
+    """What is open of one structure, by policy, from its codes (P, K)."""
+    told = []
+    for code in (Uniqueness.undetermined, Uniqueness.unknown):
+        its = [
+            f"{policy} on {np.count_nonzero(row == code)} of {len(subsets.names)} subsets"
+            for policy, row in zip(policies, status, strict=True)
+            if (row == code).any()
+        ]
+        if its:
+            told.append(f"{code.name} under {', '.join(its)}")
+    return "; ".join(told)
 
 
 def _named(names: list[str]) -> str:
