@@ -5,8 +5,9 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 
-#: Boxes along each vector of the lattice.
-BOXES = 12
+#: Boxes along each vector of the lattice, a power of two: the box beyond the last is `& _LAST`.
+BOXES = 16
+_LAST = BOXES - 1
 #: Shifts are one to this part of a lattice vector.
 _ONE_SHIFT = 1e-5
 
@@ -38,39 +39,51 @@ class SiteOperations(NamedTuple):
 @njit(cache=True)
 def boxed(frac):
     """Sites by box: the first of each box, and the next after each site."""
-    head = np.full(BOXES**3, -1, np.int64)
-    after = np.empty(frac.shape[0], np.int64)
+    head = np.full(BOXES**3, -1, np.int32)
+    after = np.empty(frac.shape[0], np.int32)
     for s in range(frac.shape[0]):
         box = 0
         for axis in range(3):
-            box = box * BOXES + int(np.floor(frac[s, axis] * BOXES)) % BOXES
+            box = box * BOXES + (int(np.floor(frac[s, axis] * BOXES)) & _LAST)
         after[s] = head[box]
         head[box] = s
     return head, after
 
 
 @njit(cache=True)
+def _boxes_about(x, margin):
+    """First and last box along one vector within a margin, none of them twice."""
+    low = int(np.floor((x - margin) * BOXES))
+    return low, min(int(np.floor((x + margin) * BOXES)), low + _LAST)
+
+
+@njit(cache=True)
 def _images(at, kind, frac, kinds, lattice, reach, margin, head, after, found, away):
-    """Sites of a kind within reach of a point: their number; fills `found` and `away`."""
-    count = 0
-    low, high = np.empty(3, np.int64), np.empty(3, np.int64)
-    for axis in range(3):
-        low[axis] = int(np.floor((at[axis] - margin[axis]) * BOXES))
-        high[axis] = min(int(np.floor((at[axis] + margin[axis]) * BOXES)), low[axis] + BOXES - 1)
-    for i in range(low[0], high[0] + 1):
-        for j in range(low[1], high[1] + 1):
-            for k in range(low[2], high[2] + 1):
-                s = head[((i % BOXES) * BOXES + j % BOXES) * BOXES + k % BOXES]
+    """Number of the sites of a kind within reach of a point; fills `found`, sorted, and `away`."""
+    count, reach2 = 0, reach * reach
+    x, y, z = at[0], at[1], at[2]
+    low_x, high_x = _boxes_about(x, margin[0])
+    low_y, high_y = _boxes_about(y, margin[1])
+    low_z, high_z = _boxes_about(z, margin[2])
+    for i in range(low_x, high_x + 1):
+        for j in range(low_y, high_y + 1):
+            row = ((i & _LAST) * BOXES + (j & _LAST)) * BOXES
+            for k in range(low_z, high_z + 1):
+                s = head[row + (k & _LAST)]
                 while s >= 0:
                     if kinds[s] == kind:
-                        a, b, c = frac[s, 0] - at[0], frac[s, 1] - at[1], frac[s, 2] - at[2]
+                        a, b, c = frac[s, 0] - x, frac[s, 1] - y, frac[s, 2] - z
                         a, b, c = a - np.rint(a), b - np.rint(b), c - np.rint(c)
                         d2 = 0.0
                         for n in range(3):
                             d = a * lattice[0, n] + b * lattice[1, n] + c * lattice[2, n]
                             d2 += d * d
-                        if d2 <= reach * reach and count < found.size:
-                            found[count], away[count] = s, np.sqrt(d2)
+                        if d2 <= reach2 and count < found.size:
+                            place = count
+                            while place > 0 and found[place - 1] > s:  # whatever the boxes are
+                                found[place], away[place] = found[place - 1], away[place - 1]
+                                place -= 1
+                            found[place], away[place] = s, np.sqrt(d2)
                             count += 1
                     s = after[s]
     return count
