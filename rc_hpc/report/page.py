@@ -94,7 +94,7 @@ class Section:
 
 def assemble(title: str, sections: Sequence[Section]) -> str:
     """The page: it loads nothing from anywhere, and allows nothing else to run."""
-    style, script = _asset("page.css"), _asset("page.js")
+    style, script = _asset("page.css"), "".join(map(_asset, ("page.js", "panel.js")))
     parts = {
         "TITLE": escape(title),
         "STYLE": style,

@@ -17,6 +17,10 @@ from test_show import QUARTZ
 
 from rc_hpc.census import main as census
 from rc_hpc.core.errors import Exit
+from rc_hpc.kinds.census.coincidence import coincidences
+from rc_hpc.kinds.census.from_file import read_computed
+from rc_hpc.kinds.census.page import LEAST_POWER, coded
+from rc_hpc.kinds.common.atoms import packed_of
 from rc_hpc.report.__main__ import main
 from rc_hpc.report.page import Picture, Section, assemble
 from rc_hpc.report.tables import Table
@@ -50,6 +54,20 @@ def columns(file):
         names = list(h5["subsets/name"].asstr())
         phantoms, right = h5["cells/n_phantoms"][()], h5["cells/correct_crystal_system"][()]
     return ids, names, phantoms, right
+
+
+def rays(file, row, subset):
+    """Which atoms' rays meet in the phantoms of a structure, as `show` names them."""
+    computed = read_computed(file, packed_of(file, None), columns(file)[0][row])
+    atoms, phantoms = computed.packed.child("atoms", 0), computed.phantoms_on([0], subset)
+    cell = (computed.protocol, atoms["position"], atoms["number"])
+    return [
+        " and ".join(
+            f"{computed.protocol.views[camera]} sees {one.element} {atoms[0] + 1}"
+            for camera, atoms in zip(one.cameras, one.atoms, strict=True)
+        )
+        for one in coincidences(*cell, phantoms)
+    ]
 
 
 def payload(page):
@@ -97,6 +115,16 @@ def test_places_of_the_page_are_those_of_the_atoms(file, page):
         own = position[owner == row]
         np.testing.assert_allclose(placed, own, atol=max(arrays["step"][row], 1e-3))
         assert len(own) == arrays["atoms"][row]
+
+
+def test_lengths_of_the_page_are_three_digits_rounded_down():
+    rng = np.random.default_rng(0)
+    lengths = np.concatenate([10 ** rng.uniform(-11, 3, 500), [0.01, 0.5, 1, 9.99, 0.00396, 1e-12]])
+    codes = coded(lengths).astype(int) - 1
+    read = (codes % 900 + 100) * 10.0 ** (codes // 900 + LEAST_POWER - 2)
+    assert (read <= lengths * (1 + 1e-11)).all() and (read >= 0.99 * lengths).all()
+    np.testing.assert_allclose(read[-6:], lengths[-6:], rtol=1e-12)
+    assert coded(np.array([0.0, 1e-13])).tolist() == [0, 0]
 
 
 def test_it_loads_nothing_and_lets_nothing_else_run(page):
@@ -227,19 +255,60 @@ class TestInABrowser:
         legend = tab.query_selector_all("#one .legend span")
         assert [one.inner_text().strip() for one in legend] == ["O", "Si"]
         own = [one.query_selector("circle").get_attribute("fill") for one in legend]
-        drawn = tab.query_selector_all("#views svg circle")
+        drawn = tab.query_selector_all("#views svg circle:not(.ring)")
         assert {one.get_attribute("fill") for one in drawn} == set(own) and len(set(own)) == 2
         # at one scale: an element has one radius in all views
         radii = {(one.get_attribute("fill"), one.get_attribute("r")) for one in drawn}
         assert len(radii) == 2
         for place, name in enumerate(names):
-            tab.click(f"#subsets button:nth-child({place + 1})")
+            tab.click(f"#subsets tbody tr:nth-child({place + 1}) button")
             words = tab.inner_text("#one")
             assert f"{name} reads {'the true' if right[row, place] else 'another'}" in words
             for view in tab.query_selector_all("#views svg"):
                 assert len(view.query_selector_all("path.phantom")) == phantoms[row, place]
             faded = len(tab.query_selector_all("#views .faded"))
             assert faded == 5 - name.count("+") - 1
+
+    def test_the_panel_says_what_each_subset_reads_and_which_rays_meet(self, tab, file):
+        ids, names, phantoms, right = columns(file)
+        row = ids.index("quartz.cif")
+        with h5py.File(file, locking=False) as h5:
+            groups = h5["cells/space_group"][row]
+            below, certified = h5["cells/phantom_delta"][row], h5["cells/certified"][row]
+            least = min(h5["structures/min_same_species"][row] / 2, h5["structures/delta_max"][row])
+        tab.click("#to-structures")
+        tab.click(".row:has-text('quartz.cif')")
+        told = tab.eval_on_selector_all("#subsets tbody tr", "all => all.map(r => r.innerText)")
+        for place, name in enumerate(names):
+            cells = told[place].replace("\u200b", "").split("\t")
+            assert cells[0].strip() == name and int(cells[2]) == phantoms[row, place]
+            assert (f"({groups[place]})" in cells[1]) or groups[place] == 0
+            assert ("wrong" in cells[1]) != right[row, place]
+            limit = float(cells[3].removesuffix(" Å").replace("no delta", "0"))
+            exact = min(below[place], least) if below[place] > 1e-9 else 0
+            assert limit <= exact * (1 + 1e-9) and limit >= exact * 0.99
+        assert not right[row].all()
+        all_cameras = tab.inner_text("#one p:has-text('all 5 cameras')")
+        assert f"{'' if certified[-1] else 'not '}certified at delta 0.01 Å" in all_cameras
+        for pair in ("axis_b+axis_c", "axis_a+axis_b"):
+            tab.click(f"#subsets tbody tr:nth-child({names.index(pair) + 1}) button")
+            listed = tab.eval_on_selector_all("#phantoms li", "all => all.map(r => r.innerText)")
+            assert sorted(one.split(":")[0] for one in listed) == sorted(rays(file, row, pair))
+            tab.click("#phantoms li:last-child button")
+            assert tab.get_attribute("#phantoms li:last-child button", "aria-pressed") == "true"
+            # a white and a black ring in each of two views
+            assert len(tab.query_selector_all("#views svg .ring")) == 4
+
+    def test_tables_of_the_panel_fit_or_scroll(self, tab):
+        tab.click("#to-structures")
+        tab.click(".row:has-text('quartz.cif')")
+        for width in (1300, 900, 420):
+            tab.set_viewport_size({"width": width, "height": 900})
+            for box in tab.query_selector_all("#one .scroll, .table"):
+                shown = "e => [e.scrollWidth > e.clientWidth, getComputedStyle(e).overflowX]"
+                wide, overflow = box.evaluate(shown)
+                assert not wide or overflow == "auto"
+            assert tab.evaluate("document.getElementById('one').scrollWidth") <= width
 
     def test_without_phantoms_all_cameras_are_chosen(self, tab, file):
         _, names, phantoms, _ = columns(file)

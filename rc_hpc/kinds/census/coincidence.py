@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -12,6 +13,9 @@ from rc_hpc.geometry.protocol import Protocol
 
 if TYPE_CHECKING:
     import pandas as pd
+
+#: Distances of atoms from rays that are held at a time.
+_BLOCK = 1_000_000
 
 
 @dataclass(frozen=True)
@@ -67,9 +71,8 @@ def coincidences(
         cameras = tuple(protocol.views.index(view) for view in (phantom.view_a, phantom.view_b))
         seen = []
         for camera in cameras:
-            away = _from_ray(protocol, camera, point, positions[own])
-            # The phantom lies in the middle of the gap: each ray is half of it away.
-            seen.append(own[away <= max(phantom.gap / 2, away.min()) + CENSUS_ZERO])
+            away = _from_rays(protocol, camera, point[None], positions[own])
+            seen.append(own[_met(away, np.array([phantom.gap]))[0]])
         first, second = cameras
         explained.append(
             Coincidence(
@@ -125,15 +128,56 @@ def _refuting(protocol: Protocol, phantom: Any) -> int | None:
     return most if residuals[most] > max(phantom.gap, CENSUS_ZERO) else None
 
 
-def _from_ray(
-    protocol: Protocol, camera: int, point: np.ndarray, positions: np.ndarray
+def first_seen(
+    protocol: Protocol,
+    positions: np.ndarray,
+    numbers: np.ndarray,
+    phantoms: Mapping[str, np.ndarray],
 ) -> np.ndarray:
-    """Distances (n,) of points from the ray of a camera through a point, Å."""
+    """The atoms that name the two rays of each phantom, (m, 2): of each ray the first it is on.
+
+    Parameters
+    ----------
+    positions, numbers
+        The drawn atoms of one structure; Å.
+    phantoms
+        Its columns `number`, `position`, `view_a`, `view_b` and `gap` of the table of phantoms.
+    """
+    views = np.column_stack([phantoms["view_a"], phantoms["view_b"]])
+    named = np.zeros(views.shape, np.int64)
+    for number in np.unique(phantoms["number"]):
+        own = np.flatnonzero(numbers == number)
+        of_number = phantoms["number"] == number
+        for camera in np.unique(views[of_number]):
+            for side in range(2):
+                every = np.flatnonzero(of_number & (views[:, side] == camera))
+                for its in np.array_split(every, -(-len(every) * len(own) // _BLOCK) or 1):
+                    away = _from_rays(protocol, camera, phantoms["position"][its], positions[own])
+                    named[its, side] = own[_met(away, phantoms["gap"][its]).argmax(axis=1)]
+    return named
+
+
+def _met(away: np.ndarray, gap: np.ndarray) -> np.ndarray:
+    """Which atoms a ray goes through, (m, n), from their distances from it, Å.
+
+    The phantom lies in the middle of the gap (m,): each ray is half of it away.
+    """
+    nearest = away.min(axis=1, initial=np.inf)
+    limit = np.maximum(gap / 2, nearest) + CENSUS_ZERO
+    met: np.ndarray = away <= limit[:, None]
+    return met
+
+
+def _from_rays(
+    protocol: Protocol, camera: int, points: np.ndarray, positions: np.ndarray
+) -> np.ndarray:
+    """Distances (m, n) of positions from the rays of a camera through points, Å."""
     if protocol.centres is not None and protocol.pinhole[camera]:
-        along = point - protocol.centres[camera]
+        along = points - protocol.centres[camera]
     else:
-        along = protocol.rotations[camera][:, 2]
-    offsets = positions - point
-    along = along / np.linalg.norm(along)
-    across: np.ndarray = np.linalg.norm(offsets - np.outer(offsets @ along, along), axis=1)
+        along = np.broadcast_to(protocol.rotations[camera][:, 2], points.shape)
+    along = (along / np.linalg.norm(along, axis=1, keepdims=True))[:, None]
+    offsets = positions[None] - points[:, None]
+    within = (offsets * along).sum(axis=2, keepdims=True)
+    across: np.ndarray = np.linalg.norm(offsets - within * along, axis=2)
     return across

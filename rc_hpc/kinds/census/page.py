@@ -11,7 +11,8 @@ import numpy as np
 from rc_hpc.core.errors import Status
 from rc_hpc.core.vocabulary import LabelStatus, System
 from rc_hpc.geometry.protocol import Protocol
-from rc_hpc.kinds.census.coincidence import points_of
+from rc_hpc.kinds.census.coincidence import first_seen, points_of
+from rc_hpc.kinds.census.details import certified_below
 from rc_hpc.kinds.census.options import CensusOptions
 from rc_hpc.kinds.census.schema import CENSUS
 from rc_hpc.kinds.common.atoms import packed_of
@@ -21,6 +22,7 @@ from rc_hpc.kinds.common.subsets import CRYSTALS, MOLECULES
 from rc_hpc.kinds.packed.reader import PackedReader, RowReader
 from rc_hpc.oracle.cell import tile
 from rc_hpc.report.page import Structures
+from rc_hpc.symmetry.labels import label
 from rc_hpc.symmetry.point_groups import SCHOENFLIES
 
 #: Structures above which phantoms are counted but not drawn: the page stays of a bearable size.
@@ -32,6 +34,10 @@ RADII = 0.5
 #: Steps into which the extent of a structure, with its phantoms, is cut: atoms of the page lie at
 #: whole numbers of them, some 0.002 Å, phantoms at whole numbers of four.
 STEPS, PHANTOM = 4095, 4
+#: Arrays with a value each pair of rays of a phantom.
+_OF_PAIRS = ("pair", "seen", "atomA", "atomB")
+#: Power of ten below which a length is told as 0.
+LEAST_POWER = -12
 #: How a reading that was not asked for is stored beside wrong (0) and right (1).
 _NOT_DONE = 2
 
@@ -56,9 +62,9 @@ def page(path: Path, packed: Path | None) -> Structures | None:
         protocol = protocol_of(options.protocol)
         if len(protocol.views) > MOST_CAMERAS:
             return None
-        plain, arrays = _rows(census)
+        plain, arrays = _rows(census, options)
         atoms, positions = _atoms(structures, protocol)
-        phantoms, points = _phantoms(census, options)
+        phantoms, points = _phantoms(census, options, protocol, atoms, positions)
         box, *steps = _places(atoms["atoms"], positions, phantoms["nPoints"], points)
         phantoms, drawn = _sorted_points(phantoms, steps[1])
         arrays |= atoms | phantoms | _cameras(protocol) | box
@@ -69,13 +75,16 @@ def page(path: Path, packed: Path | None) -> Structures | None:
             "pinhole": [bool(one) for one in protocol.pinhole],
             "subsets": list(map(str, census.read("subsets/name"))),
             "phantomSteps": PHANTOM,
+            "leastPower": LEAST_POWER,
             "masks": [int(mask) for mask in census.read("subsets/mask")],
             "sizes": [int(size) for size in census.read("subsets/size")],
         }
         return Structures(plain, arrays)
 
 
-def _rows(census: RowReader) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
+def _rows(
+    census: RowReader, options: CensusOptions
+) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
     """What is told of each structure, and of it on each subset."""
 
     def column(name: str) -> np.ndarray:
@@ -101,15 +110,56 @@ def _rows(census: RowReader) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
         "quarantine": quarantine,
         "short": short_in_words(closest_in(census.path)),
     }
+    cells = {
+        name: census.read(f"cells/{name}")
+        for name in ("n_phantoms", "phantom_delta", "certified", labels.granularities[-1])
+    }
     right = census.read(f"cells/correct_{labels.coarsest}").astype(np.uint8)
     right[census.read("cells/label_status") == LabelStatus.not_done] = _NOT_DONE
+    below = certified_below(
+        cells["n_phantoms"],
+        cells["phantom_delta"],
+        cells["certified"],
+        column("min_same_species"),
+        column("delta_max"),
+        options.delta,
+    )
+    read = cells[labels.granularities[-1]]
     arrays: dict[str, np.ndarray] = {
         "right": right,
-        "certified": census.read("cells/certified").astype(np.uint8),
+        "read": read.astype(np.uint8),
+        "certified": cells["certified"].astype(np.uint8),
+        "below": coded(below),
         # Of what has no result there are none.
-        "phantoms": np.maximum(census.read("cells/n_phantoms"), 0),
+        "phantoms": np.maximum(cells["n_phantoms"], 0),
     }
+    codes = [code for code in np.unique(read).tolist() if code]
+    of_codes = [_named(code, census.molecules) for code in codes]
+    plain |= {"delta": options.delta, "labels": dict(zip(codes, of_codes, strict=True))}
     return plain, arrays
+
+
+def _named(code: int, molecules: bool) -> str:
+    """A label as `show` names it."""
+    if molecules:
+        return f"point group {SCHOENFLIES[code - 1]}"
+    read = label(code)
+    return f"{read.crystal_system}, {read.symbol} ({code})"
+
+
+def coded(lengths: np.ndarray) -> np.ndarray:
+    """Lengths, Å, rounded down to three digits, as whole numbers below 2**16; 0 is 0.
+
+    The others are 1 and the number of hundredths of the power of ten from the first on, that of
+    the first 900 times: the page takes them apart.
+    """
+    codes = np.zeros(lengths.shape, np.uint16)
+    some = lengths >= 10.0**LEAST_POWER
+    power = np.clip(np.floor(np.log10(lengths[some])), LEAST_POWER, 60).astype(np.int64)
+    # what is three digits long but for the last bit stays what it is
+    hundredths = np.floor(lengths[some] / 10.0 ** (power - 2) * (1 + 1e-12)).astype(np.int64)
+    codes[some] = 1 + 900 * (power - LEAST_POWER) + np.clip(hundredths, 100, 999) - 100
+    return codes
 
 
 def _atoms(
@@ -130,11 +180,16 @@ def _atoms(
 
 
 def _phantoms(
-    census: RowReader, options: CensusOptions
+    census: RowReader,
+    options: CensusOptions,
+    protocol: Protocol,
+    atoms: dict[str, np.ndarray],
+    positions: np.ndarray,
 ) -> tuple[dict[str, np.ndarray], np.ndarray]:
     """Phantoms by acceptance at delta: their points, and of each the pairs and cameras.
 
     A point is a phantom on the subsets that have one of its pairs, all of whose cameras see it.
+    Of each pair the atoms are told that name its two rays.
     """
     n, views = len(census), len(options.protocol["views"])
     names = ("structure", "gap", "distance", "residual", "number", "position", "view_a", "view_b")
@@ -161,8 +216,35 @@ def _phantoms(
         "nPairs": np.diff(np.append(starts, len(order))),
         "pair": key[3],
         "seen": key[2],
+        **_rays(protocol, {name: values[order] for name, values in own.items()}, atoms, positions),
     }
     return arrays, own["position"][order[first]]
+
+
+def _rays(
+    protocol: Protocol,
+    own: dict[str, np.ndarray],
+    atoms: dict[str, np.ndarray],
+    positions: np.ndarray,
+) -> dict[str, np.ndarray]:
+    """Of each phantom the atoms that name its rays, that of the first camera first.
+
+    Parameters
+    ----------
+    own
+        Columns of phantoms, in the order of their structures.
+    """
+    first = np.concatenate([[0], np.cumsum(atoms["atoms"])])
+    named = np.zeros((len(own["structure"]), 2), np.int64)
+    rows = np.searchsorted(own["structure"], np.arange(len(atoms["atoms"]) + 1))
+    for k in np.flatnonzero(np.diff(rows)).tolist():
+        drawn, its = slice(first[k], first[k + 1]), slice(rows[k], rows[k + 1])
+        of_one = {name: values[its] for name, values in own.items()}
+        numbers = atoms["numbers"][drawn]
+        named[its] = first_seen(protocol, positions[drawn], numbers, of_one)
+    turned = own["view_a"] > own["view_b"]
+    named[turned] = named[turned, ::-1]
+    return {"atomA": named[:, 0], "atomB": named[:, 1]}
 
 
 def _sorted_points(
@@ -189,7 +271,7 @@ def _sorted_points(
     sizes = n_pairs[order]
     within = np.arange(len(mixed)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
     rows = np.repeat(starts[order], sizes) + within
-    moved = {name: phantoms[name][rows] for name in ("pair", "seen")}
+    moved = {name: phantoms[name][rows] for name in _OF_PAIRS}
     return phantoms | moved | {"nPairs": sizes}, steps[order]
 
 

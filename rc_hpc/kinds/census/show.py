@@ -158,7 +158,9 @@ def _proof(computed: Computed, full: pd.Series) -> str:
     said = "certified" if full["certified"] else "not certified"
     if below == 0:
         return said
-    return f"{said}; together they have a certificate at every delta below {below:.3g} Å"
+    near = " (between the two a phantom may come and go)"
+    between = near if full["certified"] and below < computed.options.delta else ""
+    return f"{said}, and certified at every delta below {below:.3g} Å{between}"
 
 
 def _reading(one: pd.Series) -> str:

@@ -64,11 +64,22 @@ const wrongCount = (k) => {
   return n;
 };
 
-/* What fails, the worst first: refused, then wrong on all cameras, then on most subsets. */
+const openCount = (k) => {
+  let n = 0;
+  for (let s = 0; s < data.subsets.length; s++) n += !data.certified[at(k, s)];
+  return n;
+};
+const fullOf = () => data.sizes.indexOf(data.views.length);
+
+/* What fails, the worst first, as in the list of failures: refused, then wrong on all cameras, then
+   on most subsets; then not certified, likewise; then quarantined. */
 const failing = (k) => {
+  if (data.status[k] === "quarantined") return 0.1;
   if (!computed(k)) return 1e6;
-  const full = data.sizes.indexOf(data.views.length), n = data.subsets.length;
-  return wrongCount(k) + (full >= 0 && data.right[at(k, full)] === 0 ? n : 0);
+  const full = fullOf(), n = data.subsets.length, wrong = wrongCount(k);
+  if (wrong) return 1 + wrong + (full >= 0 && data.right[at(k, full)] === 0 ? n : 0);
+  const open = openCount(k) + (full >= 0 && !data.certified[at(k, full)] ? n : 0);
+  return open ? 0.2 + open / (3 * n) : data.quarantine[k] ? 0.1 : 0;
 };
 
 const KEYS = {
@@ -102,6 +113,10 @@ function matcher(query) {
     const exact = word.match(/^(status|system|group):(.+)$/);
     if (exact) return (k) => data[exact[1] === "group" ? "system" : exact[1]][k].toLowerCase() === exact[2];
     if (word === "doubtful") return (k) => data.short[k] !== "";
+    if (word === "uncertified") {
+      const full = fullOf();
+      return (k) => computed(k) && (full < 0 ? openCount(k) > 0 : !data.certified[at(k, full)]);
+    }
     if (word === "quarantined") return (k) => data.quarantine[k] !== "";
     return (k) => data.lower[k].includes(word);
   });
@@ -179,18 +194,32 @@ function discsOf(k, camera) {
 }
 
 function marksOf(k, camera, s) {
-  const marks = [], mask = data.masks[s];
+  return phantomsOf(k, s).map(({ place }) => {
+    const [u, v] = screen(camera, place);
+    return { u, v };
+  });
+}
+
+/* The phantoms of a structure on a subset: their places, and of each the first pair of its rays. */
+function phantomsOf(k, s) {
+  const found = [], mask = data.masks[s];
   for (let n = data.pointStart[k]; n < data.pointStart[k + 1]; n++) {
-    let there = false;
+    let first = -1;
     for (let p = data.pairStart[n]; p < data.pairStart[n + 1]; p++) {
       const pair = data.pair[p];
-      there ||= (pair & mask) === pair && (data.seen[p] & mask) === mask;
+      if ((pair & mask) !== pair || (data.seen[p] & mask) !== mask) continue;
+      if (first < 0 || earlier(pair, data.pair[first])) first = p;
     }
-    if (!there) continue;
-    const [u, v] = screen(camera, placed(data.points, k, n, data.phantomSteps));
-    marks.push({ u, v });
+    if (first >= 0) found.push({ place: placed(data.points, k, n, data.phantomSteps), pair: first });
   }
-  return marks;
+  return found;
+}
+
+/* Cameras of a pair, from its mask; pairs come by their first camera, then by their second. */
+const camerasOf = (mask) => data.views.flatMap((_, camera) => mask >> camera & 1 ? [camera] : []);
+function earlier(pair, other) {
+  const [[a, b], [c, d]] = [camerasOf(pair), camerasOf(other)];
+  return a < c || (a === c && b < d);
 }
 
 /* Size of all views of a structure: they are drawn at one scale. */
@@ -217,7 +246,7 @@ function frameOf(discs, marks, size, span) {
 /* Half the size of a mark, its width and that of the white around it: of many they are small. */
 const markOf = (marks) => marks.length > CROWD ? [1.5, 1, 1.5] : [4, 2, 5];
 
-function drawCanvas(canvas, k, camera, marks, span) {
+function drawCanvas(canvas, k, camera, marks, span, rings = []) {
   const pen = canvas.getContext("2d"), discs = discsOf(k, camera);
   const { scale, x, y } = frameOf(discs, marks, canvas.width, span);
   for (const { u, v, r, colour } of discs) {
@@ -236,104 +265,12 @@ function drawCanvas(canvas, k, camera, marks, span) {
       pen.moveTo(x(u) - h, y(v) + h); pen.lineTo(x(u) + h, y(v) - h);
       pen.lineWidth = width; pen.strokeStyle = colour; pen.stroke();
     }
-}
-
-function drawSvg(k, camera, marks, span) {
-  const svg = document.createElementNS(SVG, "svg"), discs = discsOf(k, camera);
-  const { scale, x, y } = frameOf(discs, marks, VIEW, span);
-  const add = (tag, attributes) => {
-    const element = document.createElementNS(SVG, tag);
-    for (const [name, value] of Object.entries(attributes)) element.setAttribute(name, value);
-    svg.append(element);
-  };
-  for (const [name, value] of [["width", VIEW], ["height", VIEW], ["viewBox", `0 0 ${VIEW} ${VIEW}`]])
-    svg.setAttribute(name, value);
-  for (const { u, v, r, colour } of discs)
-    add("circle", { cx: x(u).toFixed(2), cy: y(v).toFixed(2), r: (scale * r).toFixed(2), fill: colour, stroke: "black", "stroke-width": 0.8 });
-  const [h, line, halo] = markOf(marks);
-  for (const { u, v } of marks) {
-    const [px, py] = [x(u), y(v)];
-    const d = `M${px - h} ${py - h}L${px + h} ${py + h}M${px - h} ${py + h}L${px + h} ${py - h}`;
-    add("path", { d, stroke: "white", "stroke-width": halo, fill: "none" });
-    add("path", { d, stroke: "#b23c00", "stroke-width": line, fill: "none", class: "phantom" });
-  }
-  return svg;
-}
-
-function open(k, keep = false) {
-  selected = k;
-  if (!keep) subset = worst(k);
-  history.replaceState(null, "", `#${encodeURIComponent(data.id[k])}`);
-  const one = $("one");
-  one.replaceChildren(make("h2", `${data.id[k]}: ${data.formula[k]}`));
-  if (!computed(k)) {
-    one.append(make("p", `status: ${data.status[k]}`, "bad"), make("p", data.message[k]));
-    paint();
-    return;
-  }
-  const label = data.number[k] ? `${data.system[k]}, space group ${data.number[k]}` : `${data.noun} ${data.system[k]}`;
-  one.append(make("p", `${label}, ${data.atoms[k]} atoms drawn`));
-  if (data.short[k]) one.append(make("p", `doubtful: its closest atoms are at ${data.short[k]}`, "bad"));
-  if (data.quarantine[k]) one.append(make("p", `quarantined: ${data.quarantine[k]}`, "bad"));
-  const n = data.phantoms[at(k, subset)];
-  const verdict = !read(k, subset) ? "was not labelled"
-    : right(k, subset) ? `reads the true ${data.noun}` : `reads another ${data.noun}`;
-  const proof = data.certified[at(k, subset)] ? ", certified" : "";
-  one.append(make("p", `${data.subsets[subset]} ${verdict}${proof}; ${n} phantom${n === 1 ? "" : "s"} (×)`));
-  const views = make("div");
-  views.id = "views";
-  const span = spanOf(k, subset);
-  data.views.forEach((name, camera) => {
-    const figure = make("figure"), marks = marksOf(k, camera, subset);
-    if (!(data.masks[subset] >> camera & 1)) figure.className = "faded";
-    if (data.atoms[k] > CANVAS_ABOVE) {
-      const canvas = make("canvas");
-      canvas.width = canvas.height = VIEW;
-      drawCanvas(canvas, k, camera, marks, span);
-      figure.append(canvas);
-    } else figure.append(drawSvg(k, camera, marks, span));
-    figure.append(make("figcaption", name));
-    views.append(figure);
-  });
-  one.append(views, legendOf(k), subsetButtons(k));
-  one.append(make("p", `Subsets of the cameras with their phantoms; red ones read another ${data.noun}. `
-    + "All views are drawn at one scale; those outside the chosen subset are faded.", "caption"));
-  paint();
-}
-
-function legendOf(k) {
-  const box = make("p", undefined, "legend");
-  const its = data.numbers.subarray(data.atomStart[k], data.atomStart[k + 1]);
-  for (const z of [...new Set(its)].sort((a, b) => a - b)) {
-    const svg = document.createElementNS(SVG, "svg"), disc = document.createElementNS(SVG, "circle");
-    for (const [name, value] of [["width", 16], ["height", 16]]) svg.setAttribute(name, value);
-    for (const [name, value] of [["cx", 8], ["cy", 8], ["r", 7], ["fill", data.colour[z]], ["stroke", "black"]])
-      disc.setAttribute(name, value);
-    svg.append(disc);
-    const entry = make("span");
-    entry.append(svg, ` ${data.symbol[z]}`);
-    box.append(entry);
-  }
-  return box;
-}
-
-function worst(k) {
-  let most = Math.max(0, data.sizes.indexOf(data.views.length));  // without any: all cameras
-  for (let s = 0; s < data.subsets.length; s++)
-    if (data.phantoms[at(k, s)] > data.phantoms[at(k, most)]) most = s;
-  return most;
-}
-
-function subsetButtons(k) {
-  const box = make("div");
-  box.id = "subsets";
-  data.subsets.forEach((name, s) => {
-    const button = make("button", `${name} ${data.phantoms[at(k, s)]}`, right(k, s) || !read(k, s) ? "" : "wrong");
-    button.setAttribute("aria-pressed", String(s === subset));
-    button.addEventListener("click", () => { subset = s; open(k, true); });
-    box.append(button);
-  });
-  return box;
+  for (const { u, v, r } of rings)
+    for (const [colour, width] of [["white", 5], ["black", 2]]) {
+      pen.beginPath();
+      pen.arc(x(u), y(v), scale * r, 0, 7);
+      pen.lineWidth = width; pen.strokeStyle = colour; pen.stroke();
+    }
 }
 
 function page(name) {
@@ -359,7 +296,11 @@ function route() {
 
 async function start() {
   const payloads = [...document.querySelectorAll("script[data-file]")];
-  if (!payloads.length) { $("to-structures").hidden = true; return route(); }
+  if (!payloads.length) {
+    $("to-structures").hidden = true;
+    document.body.dataset.ready = "yes";
+    return route();
+  }
   const load = async (place) => {
     data = await decode(payloads[place]);
     data.pairs = [...data.sizes.keys()].filter((s) => data.sizes[s] === 2);
@@ -398,4 +339,3 @@ async function start() {
   route();
   document.body.dataset.ready = "yes";
 }
-start();
