@@ -379,8 +379,9 @@ def endpoint(record: dict) -> str:
         )
     head = (
         f"The endpoint's limit is {record['limit_per_s']:.0f} replies a second; "
-        f"{record['arguments']['replies']} replies a round, medians; resident memory of "
-        "each round."
+        f"{record['arguments']['replies']} replies a round, "
+        f"{record['arguments'].get('concurrency', 64)} requests at once at most, medians; resident "
+        "memory of each round."
     )
     return (
         head

@@ -204,6 +204,12 @@ def parser() -> argparse.ArgumentParser:
     endpoint.add_argument(
         "--latency-s", type=float, default=0.5, help="time of an answer, s; default: %(default)s"
     )
+    endpoint.add_argument(
+        "--concurrency",
+        type=int,
+        default=64,
+        help="requests that the client has under way at most; default: %(default)s",
+    )
     for command, rounds in (
         (endpoint, 2),
         (kernel, 2),
