@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
+import gc
 import logging
 import os
 import pickle
@@ -99,7 +100,7 @@ class Apart:
             Whatever the function raises.
         """
         try:
-            self._connection.send_bytes(pickle.dumps((arguments, cpu_s)))
+            self._connection.send_bytes(pickle.dumps((arguments, cpu_s), pickle.HIGHEST_PROTOCOL))
             while not self._connection.poll(_POLL_S):
                 if stopped():
                     self.close()
@@ -152,6 +153,7 @@ def _serve(
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
         if quiet:
             _quieten()
+        gc.freeze()  # what the caller has is shared, and looked through by nobody
         while True:
             arguments, cpu_s = pickle.loads(connection.recv_bytes())
             signal.setitimer(signal.ITIMER_PROF, cpu_s)
@@ -177,8 +179,9 @@ def _quieten() -> None:
 
 def _pickled(raised: bool, value: Any) -> bytes:
     try:
-        data = pickle.dumps((raised, value))
-        pickle.loads(data)  # some exceptions go one way only
+        data = pickle.dumps((raised, value), pickle.HIGHEST_PROTOCOL)
+        if raised:
+            pickle.loads(data)  # some exceptions go one way only
         return data
     except Exception as error:  # noqa: BLE001 - whatever cannot be sent
         if not raised:
