@@ -99,7 +99,7 @@ def _rows(
         causes = {n: column(n) for n in ("quarantine", "sweep", "source_space_group")}
         names = ("", *list(System.__members__)[1:])
         numbers, quarantine = column("space_group").tolist(), quarantine_in_words(causes)
-    plain = {
+    plain: dict[str, Any] = {
         "noun": labels.noun,
         "id": list(map(str, column("id"))),
         "formula": list(map(str, column("formula"))),

@@ -154,7 +154,10 @@ function paint() {
     const canvas = make("canvas");
     canvas.width = canvas.height = 38;
     row.append(canvas);
-    for (const [text, className] of cellsOf(k)) row.append(make("span", text, className));
+    for (const [text, className] of cellsOf(k)) {
+      row.append(make("span", text, className));
+      row.lastChild.title = text;  // which may be cut
+    }
     row.addEventListener("click", () => open(k));
     rows.append(row);
     if (computed(k)) drawCanvas(canvas, k, 0, []);

@@ -44,7 +44,7 @@ function certificate(k) {
   if (full < 0) return "all cameras together were not computed";
   const below = belowOf(k, full), n = data.phantoms[at(k, full)];
   const near = below < data.delta && data.certified[at(k, full)] ? " (between the two a phantom may come and go)" : "";
-  const also = below ? `, and certified at every delta below ${below} Å${near}` : "";
+  const also = below ? `${data.certified[at(k, full)] ? ", and" : "; it is"} certified at every delta below ${below} Å${near}` : "";
   const said = data.certified[at(k, full)] ? "certified" : "not certified";
   return `all ${data.views.length} cameras together: ${labelRead(k, full)}, ${said} at delta ${data.delta} Å`
     + `${data.certified[at(k, full)] || !n ? "" : ` (${plural(n)})`}${also}`;
@@ -141,7 +141,7 @@ function phantomList(k, listed) {
   for (const one of listed.slice(0, LISTED)) {
     const symbol = data.symbol[one.z];
     const seen = raysOf(one).map(([camera, atom]) => `${data.views[camera]} sees ${symbol} ${atom + 1}`);
-    const place = one.place.map((x) => x.toFixed(2)).join(", ");
+    const place = one.place.map((x) => (Math.round(100 * x) / 100 + 0).toFixed(2)).join(", ");
     const button = make("button", `${seen.join(" and ")}: × at (${place}) Å, the nearest ${symbol} ${one.distance.toFixed(2)} Å away`);
     button.setAttribute("aria-pressed", String(one.pair === chosen.pair));
     button.addEventListener("click", () => {
