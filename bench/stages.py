@@ -191,9 +191,13 @@ def _time_imports(watch: Stopwatch) -> None:
     builtins.__import__ = importing
 
 
-def _itself(hand, *arguments, expected_s=0.0):
+def _each(hand, calls):
     """What a hand is asked to do, done by the rank."""
-    return hand.function(*arguments)
+    for arguments, _ in calls:
+        try:
+            yield [None], hand.gather([hand.function(*arguments)])
+        except Exception as error:  # noqa: BLE001 - it is the structure's
+            yield [error], hand.gather([])
 
 
 def _once(hand, function, *arguments, default):
@@ -210,7 +214,7 @@ def instrument(command: str, watch: Stopwatch) -> None:
         for place in places:
             _wrap(place, functools.partial(watch.timed, stage))
     _wrap("spglib:get_symmetry_dataset", functools.partial(watch.timed, SPGLIB))
-    _wrap("rc_hpc.engine.hand:Hand.__call__", lambda _: _itself)
+    _wrap("rc_hpc.engine.hand:Hand.each", lambda _: _each)
     _wrap("rc_hpc.engine.hand:Hand.once", lambda _: _once)
     for name, place in WHOLE[command].items():
         _wrap(place, functools.partial(watch.spanned, name))

@@ -10,13 +10,15 @@ import contextlib
 import ctypes
 import gc
 import logging
+import mmap
 import os
 import pickle
 import resource
 import signal
 import sys
+import time
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from multiprocessing.connection import Connection, Pipe
 from typing import Any, NoReturn, Self
 
@@ -26,7 +28,10 @@ OVERTIME = signal.SIGPROF
 _FOR_CALLER = (signal.SIGINT, signal.SIGTERM, signal.SIGUSR1)
 #: Seconds between two looks at whether the caller is to stop.
 _POLL_S = 0.1
+#: Seconds for which answers wait for further ones, to come over in one message.
+_HOLD_S = 0.02
 _PR_SET_PDEATHSIG = 1
+_PLACE_BYTES = 8
 
 
 class Lost(Exception):
@@ -36,12 +41,14 @@ class Lost(Exception):
     ----------
     signal
         What ended it; 0 where it left by itself.
+    place
+        Of the call under way, among those that had no answer yet.
     """
 
-    def __init__(self, number: int):
+    def __init__(self, number: int, place: int = 0):
         name = f"signal {signal.Signals(number).name}" if number else "it left"
         super().__init__(f"the process ended without an answer ({name})")
-        self.signal = number
+        self.signal, self.place = number, place
 
 
 class Cut(BaseException):
@@ -49,7 +56,7 @@ class Cut(BaseException):
 
 
 class Apart:
-    """A copy of this process that answers calls of one function, one at a time.
+    """A copy of this process that answers calls of one function.
 
     Use as a context manager, or `close` it. It ends with the thread that made it.
 
@@ -61,12 +68,20 @@ class Apart:
         Bytes of address space that it may take; any by default.
     quiet
         What native code writes to standard error is not seen; messages of ours are.
+    gather
+        Makes one thing, quick to pickle, of what several calls return; it must not fail.
     """
 
     def __init__(
-        self, function: Callable[..., Any], memory: int | None = None, quiet: bool = False
+        self,
+        function: Callable[..., Any],
+        memory: int | None = None,
+        quiet: bool = False,
+        gather: Callable[[list[Any]], Any] = list,
     ):
         mine, its = Pipe()
+        #: Place of the call under way, in memory that both processes see.
+        self._place = mmap.mmap(-1, _PLACE_BYTES)
         with warnings.catch_warnings():
             # threads of other libraries hold nothing that is used here
             warnings.simplefilter("ignore", DeprecationWarning)
@@ -74,7 +89,7 @@ class Apart:
             self.pid = os.fork()
         if not self.pid:
             mine.close()
-            _serve(its, function, parent, memory, quiet)
+            _serve(its, function, parent, memory, quiet, gather, self._place)
         its.close()
         self._connection: Connection = mine
 
@@ -99,19 +114,57 @@ class Apart:
         Exception
             Whatever the function raises.
         """
+        ((errors, values),) = self.calls([(arguments, cpu_s)], stopped)
+        if errors[0] is not None:
+            raise errors[0]
+        return values[0]
+
+    def calls(
+        self,
+        calls: Sequence[tuple[tuple[Any, ...], float]],
+        stopped: Callable[[], bool] = lambda: False,
+    ) -> Iterator[tuple[list[Exception | None], Any]]:
+        """Answers of several calls, given in one message, in their order.
+
+        Answers come several at a time: they wait for each other for no more than `_HOLD_S`. Left
+        before its end, the process cannot be called again.
+
+        Parameters
+        ----------
+        calls
+            Arguments of each, and the CPU time that it may take, s; 0: any.
+        stopped
+            Asked ten times a second, and before each answer, whether to give up.
+
+        Yields
+        ------
+        errors : list
+            What each of the next calls raised; None where it returned.
+        values
+            `gather` of what the others returned.
+
+        Raises
+        ------
+        Lost, Cut
+            See `call`; with `Lost.place`.
+        """
+        left, message = len(calls), _dumps(calls)
+        self._place[:] = bytes(_PLACE_BYTES)
         try:
-            self._connection.send_bytes(pickle.dumps((arguments, cpu_s), pickle.HIGHEST_PROTOCOL))
-            while not self._connection.poll(_POLL_S):
+            self._connection.send_bytes(message)
+            while left:
                 if stopped():
-                    self.close()
                     raise Cut
-            answer = self._connection.recv_bytes()
+                if self._connection.poll(_POLL_S):
+                    errors, values = pickle.loads(self._connection.recv_bytes())
+                    left -= len(errors)
+                    yield errors, values
         except (EOFError, ConnectionError):
-            raise Lost(self._end()) from None
-        raised, value = pickle.loads(answer)
-        if raised:
-            raise value
-        return value
+            place = int.from_bytes(self._place[:], "little") - (len(calls) - left)
+            raise Lost(self._end(), max(0, place)) from None
+        finally:
+            if left:
+                self.close()
 
     def _end(self) -> int:
         self._connection.close()
@@ -139,6 +192,8 @@ def _serve(
     parent: int,
     memory: int | None,
     quiet: bool,
+    gather: Callable[[list[Any]], Any],
+    place: mmap.mmap,
 ) -> NoReturn:
     """Answer calls until the caller is gone."""
     try:
@@ -155,14 +210,23 @@ def _serve(
             _quieten()
         gc.freeze()  # what the caller has is shared, and looked through by nobody
         while True:
-            arguments, cpu_s = pickle.loads(connection.recv_bytes())
-            signal.setitimer(signal.ITIMER_PROF, cpu_s)
-            try:
-                answer = False, function(*arguments)
-            except Exception as error:  # noqa: BLE001 - it is raised where it was called
-                answer = True, error
-            signal.setitimer(signal.ITIMER_PROF, 0)
-            connection.send_bytes(_pickled(*answer))
+            calls = pickle.loads(connection.recv_bytes())
+            errors: list[Exception | None] = []
+            values: list[Any] = []
+            due = time.monotonic() + _HOLD_S
+            for at, (arguments, cpu_s) in enumerate(calls):
+                place[:] = at.to_bytes(_PLACE_BYTES, "little")
+                signal.setitimer(signal.ITIMER_PROF, cpu_s)
+                try:
+                    values.append(function(*arguments))
+                    errors.append(None)
+                except Exception as error:  # noqa: BLE001 - it is raised where it was called
+                    errors.append(error)
+                signal.setitimer(signal.ITIMER_PROF, 0)
+                if time.monotonic() >= due or at == len(calls) - 1:
+                    connection.send_bytes(_pickled(errors, values, gather))
+                    errors, values = [], []
+                    due = time.monotonic() + _HOLD_S
     except BaseException:  # noqa: BLE001 - nothing of the caller's code may run here
         os._exit(1)
 
@@ -177,16 +241,38 @@ def _quieten() -> None:
     os.dup2(os.open(os.devnull, os.O_WRONLY), 2)
 
 
-def _pickled(raised: bool, value: Any) -> bytes:
+def _dumps(what: Any) -> bytes:
+    return pickle.dumps(what, pickle.HIGHEST_PROTOCOL)
+
+
+def _pickled(
+    errors: list[Exception | None], values: list[Any], gather: Callable[[list[Any]], Any]
+) -> bytes:
+    sent = [_sendable(error) for error in errors]
     try:
-        data = pickle.dumps((raised, value), pickle.HIGHEST_PROTOCOL)
-        if raised:
-            pickle.loads(data)  # some exceptions go one way only
-        return data
-    except Exception as error:  # noqa: BLE001 - whatever cannot be sent
-        if not raised:
-            value = error
-        return pickle.dumps((True, RuntimeError(f"{type(value).__name__}: {value}")))
+        return _dumps((sent, gather(values)))
+    except Exception:  # noqa: BLE001 - whatever cannot be sent
+        left = iter(values)
+        kept: list[Any] = []
+        for at, error in enumerate(sent):
+            if error is None:
+                value = next(left)
+                try:
+                    _dumps(value)
+                    kept.append(value)
+                except Exception as problem:  # noqa: BLE001
+                    sent[at] = RuntimeError(f"{type(problem).__name__}: {problem}")
+        return _dumps((sent, gather(kept)))
+
+
+def _sendable(error: Exception | None) -> Exception | None:
+    """An error that another process can read: some exceptions go one way only."""
+    if error is not None:
+        try:
+            pickle.loads(_dumps(error))
+        except Exception:  # noqa: BLE001 - whatever cannot be sent
+            return RuntimeError(f"{type(error).__name__}: {error}")
+    return error
 
 
 def alone(

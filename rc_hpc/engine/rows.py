@@ -5,7 +5,6 @@ Batches, ranks, parts and the merge.
 
 from __future__ import annotations
 
-import functools
 import json
 from collections.abc import Callable, Collection
 from pathlib import Path
@@ -15,6 +14,7 @@ import numpy as np
 
 from rc_hpc.core.apart import Cut
 from rc_hpc.core.errors import Status, StructureError, UsageError
+from rc_hpc.engine.gather import fill, gathered
 from rc_hpc.engine.hand import Hand
 from rc_hpc.engine.merging import merge_output
 from rc_hpc.engine.run import Opened, Work, count_failures, fail_row, log, open_run
@@ -39,6 +39,8 @@ BATCH_MS, BATCH_ROWS = 1000.0, 1024
 DRAW_MS, DRAWS, WRITE_MS = 0.05, 3, 5.0
 #: Rows that lie this close together are read in one piece.
 _NEAR = 64
+#: Structures in one message to the hand.
+_MESSAGE_ROWS = 32
 
 
 class PackedRows:
@@ -158,7 +160,7 @@ def _compute_all(
         compute = kind.load("oracle")(work.options, Given(shared, recorder, run.output))
         queue = WorkQueue(comm, n, stop)
         with (
-            Hand(compute, run.cpu_budget, recorder, lambda: queue.stopped) as hand,
+            Hand(compute, run.cpu_budget, recorder, lambda: queue.stopped, gathered) as hand,
             Progress(len(left), kind.unit, run.progress, rank=comm.rank, state=state) as progress,
         ):
             plan = _Plan(left[order], bounds, costs, numbers)
@@ -260,18 +262,73 @@ class _Worker:
         known, item = self.source.block(start, int(rows[-1]) + 1)
         for path, values in known.items():
             batch[path][first : first + len(rows)] = values[rows - start]
-        for row in rows.tolist():
+        for at in range(0, len(rows), _MESSAGE_ROWS):
             if self.queue.stopped:
                 raise Cut
-            expected_s = float(self.plan.costs[row]) / 1000
-            compute = functools.partial(self.hand, expected_s=expected_s)
-            taken = functools.partial(item, row - start)
-            tables.append(self._row(batch, len(tables), taken, compute))
+            those = rows[at : at + _MESSAGE_ROWS].tolist()
+            self._message(batch, those, lambda row: item(row - start), tables)
 
-    def _row(self, batch: dict, row: int, item: Callable[[], Any], compute: Compute) -> dict | None:
-        """Fill one row of the batch; returns its child tables, None where nothing was computed."""
-        crashed = batch["structures/id"][row] in self.opened.crashed
-        return compute_row(batch, row, item, compute, drop=self.drop, crashed=crashed)
+    def _message(
+        self,
+        batch: Batch,
+        rows: list[int],
+        item: Callable[[int], Any],
+        tables: list[dict | None],
+    ) -> None:
+        """Compute the next rows of a batch, given to the hand in one message."""
+        end = len(tables) + len(rows)
+        places: list[int] = []
+        calls: list[tuple[tuple[Any], float]] = []
+        for place, row in enumerate(rows, len(tables)):
+            try:
+                crashed = batch["structures/id"][place] in self.opened.crashed
+                if not left_out(batch, place, drop=self.drop, crashed=crashed):
+                    calls.append(((item(row),), float(self.plan.costs[row]) / 1000))
+                    places.append(place)
+            except Exception as error:  # noqa: BLE001 - whatever happens, the row is kept
+                fail_row(batch, place, error, batch["structures/id"][place])
+        for errors, results in self.hand.each(calls):
+            done = []
+            for place, problem in zip(places, errors, strict=False):
+                if problem is None:
+                    done.append(place)
+                else:
+                    fail_row(batch, place, problem, batch["structures/id"][place])
+            for place, own in zip(done, fill(batch, done, results), strict=True):
+                tables += [None] * (place - len(tables))
+                tables.append(own)
+                log.debug("%s: done", batch["structures/id"][place])
+            places = places[len(errors) :]
+        tables += [None] * (end - len(tables))
+
+
+def left_out(batch: dict, row: int, *, drop: bool, crashed: bool = False) -> bool:
+    """Whether one row of a batch is not computed; the batch receives the reason.
+
+    Parameters
+    ----------
+    batch, row, drop, crashed
+        See `compute_row`.
+
+    Raises
+    ------
+    StructureError
+        Native code crashed on it.
+    """
+    if batch["structures/status"][row] != Status.ok:
+        return True
+    if drop and batch["structures/quarantine"][row]:
+        batch["structures/status"][row] = Status.quarantined
+        batch["structures/message"][row] = (
+            "its label is not stable (see structures/quarantine); --quarantine keep computes it"
+        )
+        return True
+    if crashed:
+        raise StructureError(
+            Status.crashed,
+            "native code crashed on this structure in two runs; it is left out",
+        )
+    return False
 
 
 def compute_row(
@@ -302,20 +359,9 @@ def compute_row(
         Its child tables; None where nothing was computed.
     """
     id_ = batch["structures/id"][row]
-    if batch["structures/status"][row] != Status.ok:
-        return None
-    if drop and batch["structures/quarantine"][row]:
-        batch["structures/status"][row] = Status.quarantined
-        batch["structures/message"][row] = (
-            "its label is not stable (see structures/quarantine); --quarantine keep computes it"
-        )
-        return None
     try:
-        if crashed:
-            raise StructureError(
-                Status.crashed,
-                "native code crashed on this structure in two runs; it is left out",
-            )
+        if left_out(batch, row, drop=drop, crashed=crashed):
+            return None
         fields, children = compute(item())
     except Exception as error:  # noqa: BLE001 - whatever happens, the row is kept
         fail_row(batch, row, error, id_)
