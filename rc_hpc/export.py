@@ -14,10 +14,14 @@ EXAMPLES = """\
                                                     what these two cameras give back
   python -m rc_hpc.export census.h5 --what phantoms --subset axis_a+axis_b -o phantoms.extxyz
   python -m rc_hpc.export packed.h5 --format poscar -o cells
+  python -m rc_hpc.export readings.h5 -o read.extxyz
+                                                    crystals as they were read from pictures
 
 Frames of extxyz carry id, true label, subset, whether it reads the crystal system rightly, whether
 it is certified, its phantoms and the smallest delta with one; phantoms carry the deltas between
-which each is one. CIFs are in P 1. Molecules, which have no cell, are extxyz alone.
+which each is one; crystals read carry how reading ended, certificate, pixels that differ, labels,
+and the standard error of every site. CIFs are in P 1. Molecules, which have no cell, are extxyz
+alone.
 """
 
 

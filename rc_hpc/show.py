@@ -19,9 +19,21 @@ EXAMPLES = """\
   python -m rc_hpc.tables census.h5 --table failures
                                                     which ids are worth a look
 
-A cross marks where a reconstruction has an atom and the crystal has none. Below the views one
-phantom is shown where it arises: in two cameras it lies where an atom of its element is seen
-(ringed), and a third contradicts it most. Atoms are taken from the packed file beside the census.
+What is drawn of each kind of file:
+  census     its views; a cross is a phantom of the subset: a point that its cameras accept as an
+             atom at delta, where the crystal has none (a merge may drop it: what is read is told
+             in words). Below, one of them where it arises: in two cameras it lies where an atom
+             of its element is seen (ringed), and a third contradicts it most
+  unique     the crystal above another one that has the same pictures
+  readings   its pictures, pale; circles are discs found, dashed where no atom read has its place,
+             points atoms read, crosses atoms read without a disc of their own
+  frontier   the deltas at which there are phantoms by acceptance
+  noise      the share of seeds that is read rightly
+  packed, occlusion
+             the cell as cameras see it
+
+Atoms are taken from the packed file beside the results. Pictures of the same file are replaced;
+those that were made from another one are only with --overwrite.
 """
 
 

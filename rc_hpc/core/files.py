@@ -20,7 +20,7 @@ _HOST = socket.gethostname().replace(".", "-")
 _STALE = 3600.0
 _FULL = (errno.ENOSPC, errno.EDQUOT)
 #: Bytes in which a file says what wrote it.
-_HEAD = 1 << 16
+HEAD = 1 << 16
 
 
 def name_a_file(path: Path, flag: str = "-o") -> None:
@@ -59,7 +59,7 @@ def spare_others(path: Path, mark: bytes, flag: str = "-o") -> None:
     """
     if path.is_file() and path.stat().st_size:
         with open(path, "rb") as file:
-            if mark in file.read(_HEAD):
+            if mark in file.read(HEAD):
                 return
         raise UsageError(
             f"{path} is there and was not written by this command: it is left as it is; choose "

@@ -51,6 +51,12 @@ def _check_integers(value: Any) -> None:
         raise ValueError(f"the integer {str(value)[:20]}... has more than 64 bits")
 
 
+def formatted(value: float, form: str) -> str:
+    """A number in a format such as ``.4f``, with zero for a negative zero."""
+    text = format(value, form)
+    return format(0.0, form) if float(text) == 0 else text
+
+
 def plain(text: str) -> str:
     """A text with ``_`` for what names of files and of blocks of a CIF do not hold."""
     return re.sub(r"[^\w.+=-]+", "_", text)

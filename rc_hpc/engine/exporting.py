@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -49,25 +49,38 @@ def export(options: ExportOptions, quiet: bool) -> int:
     (name_a_folder if options.format == "poscar" else name_a_file)(output)
     if output.exists() and not options.overwrite:
         raise UsageError(f"{output} is there already: choose another -o, or --overwrite")
-    spare_inputs(output, options.file, packed_of(options.file, options.packed))
+    read = (
+        [options.file] if kind.source else [options.file, packed_of(options.file, options.packed)]
+    )
+    spare_inputs(output, *read)
     spare_results(output)
     ids = _meant(options)
     exported = kind.load("export")(options.file, options.packed, options.what, ids, options.subset)
     try:
         output.parent.mkdir(parents=True, exist_ok=True)
-        # Most formats have no structure without atoms.
-        with_atoms = (one for one in exported if len(one.numbers))
-        written = _WRITERS[options.format](with_atoms, output)
+        empty: list[str] = []
+        written = _WRITERS[options.format](_with_atoms(exported, empty), output)
     except OSError as error:
         raise RcError(
             f"{output}: cannot be written ({error.strerror}): choose another -o or free space"
         ) from error
     if not quiet:
         told = f"{options.what} of {written} structures"
+        if empty and options.what != "phantoms":
+            told += f", without {len(empty)} of which there are no atoms"
         if options.what == "phantoms" and not written:
             told = f"no phantoms on {options.subset or 'all cameras: name fewer with --subset'}"
         print(f"{output}: {told}")
     return Exit.CLEAN
+
+
+def _with_atoms(exported: Iterable[Exported], empty: list[str]) -> Iterator[Exported]:
+    """Those that have atoms, which most formats demand; ids of the others go into `empty`."""
+    for one in exported:
+        if len(one.numbers):
+            yield one
+        else:
+            empty.append(one.id)
 
 
 def _meant(options: ExportOptions) -> tuple[str, ...]:

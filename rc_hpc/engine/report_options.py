@@ -107,6 +107,7 @@ class ShowOptions(Options):
     output: Path = opt(
         Path("show"), "folder for the pictures", parse=Path, short="-o", metavar="DIR"
     )
+    overwrite: bool = opt(False, "replace pictures that were made from another file")
 
 
 @dataclass(frozen=True)

@@ -216,7 +216,7 @@ class GeometricOracle:
             depth = project_pinhole(positions, self.cameras.rotations, self.optics)[1]
             v, k = np.unravel_index(depth.argmin(), depth.shape)
             if depth[v, k] < NEAREST:
-                place = ", ".join(f"{x:.3f}" for x in positions[k])
+                place = ", ".join(f"{x:.3f}" for x in np.round(positions[k], 3) + 0.0)
                 raise StructureError(
                     Status.behind_camera,
                     f"atom {k + 1} at ({place}) Å is behind or at camera "

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 from rc_hpc.core.errors import RcError
 from rc_hpc.core.files import name_a_folder
+from rc_hpc.core.text import formatted
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -370,7 +371,7 @@ def _text(name: str, value) -> str:
     if isinstance(value, float):
         if name == "p" or name.endswith("_p"):
             return f"{value:.3g}"
-        return f"{value:.4g}" if name.endswith("_angstrom") else f"{value:.4f}"
+        return formatted(value, ".4g" if name.endswith("_angstrom") else ".4f")
     return str(value)
 
 

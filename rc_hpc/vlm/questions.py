@@ -12,6 +12,7 @@ from typing import Protocol
 import numpy as np
 
 from rc_hpc.core.cells import cell_parameters
+from rc_hpc.core.text import formatted
 from rc_hpc.vlm.records import Subject
 
 #: Tokens of a picture, roughly: pixels over this (Anthropic's rule; others are near it at 768 px).
@@ -168,15 +169,10 @@ def geometry_text(
     ]
     positions = np.asarray(frac, float).reshape(-1, 3).tolist()
     lines += [
-        f"{symbol} {' '.join(map(_decimals, position))}"
+        f"{symbol} {' '.join(formatted(x, '.5f') for x in position)}"
         for symbol, position in zip(symbols, positions, strict=True)
     ]
     return "\n".join(lines)
-
-
-def _decimals(value: float) -> str:
-    text = f"{value:.5f}"
-    return "0.00000" if text == "-0.00000" else text
 
 
 def wrapped(frac: np.ndarray) -> np.ndarray:

@@ -1,6 +1,7 @@
 """The commands that read pictures and score readings: files, knowledge, hostile pictures."""
 
 import json
+import re
 import shutil
 
 import h5py
@@ -8,12 +9,13 @@ import numpy as np
 import pytest
 from ase import Atoms
 from ase.build import bulk
-from ase.io import write
+from ase.io import iread, write
 from PIL import Image
 
 from rc_hpc.core.errors import Status
 from rc_hpc.core.vocabulary import RELEASED, ReadStatus
 from rc_hpc.engine.validate import validate
+from rc_hpc.export import main as export
 from rc_hpc.figures import main as figures
 from rc_hpc.kinds.common.selection import Selection
 from rc_hpc.kinds.readings.show import show as show_one
@@ -349,6 +351,10 @@ def test_a_reading_is_shown_over_its_pictures(readings, tmp_path, capsys, monkey
     told = capsys.readouterr().out
     assert "salt.cif: certified, 8 atoms read" in told and "discs found: axis_a" in told
     assert told.count("  Na ") == told.count("  Cl ") == 4
+    sides = re.search(r"cell: a, b, c (.*) Å; alpha, beta, gamma (.*) degrees", told)
+    assert np.allclose(np.fromstring(sides[1], sep=", "), 5.64, atol=1e-3)
+    assert np.allclose(np.fromstring(sides[2], sep=", "), 90, atol=1e-2)
+    assert not re.search(r"-0\.0+\b", told)
     assert (tmp_path / "salt.cif.png").stat().st_size > 10_000
     drawn = []
     monkeypatch.setattr(
@@ -379,3 +385,38 @@ def test_what_cannot_be_shown_is_told(rendered, tmp_path, capsys):
     assert show([str(output), "salt.cif", "--subset", "front"]) == 2
     told = capsys.readouterr().err
     assert "no crystal 'gold.cif'" in told and "--subset front" in told
+
+
+# Crystals read, for other programs.
+
+
+def test_what_was_read_is_exported_with_what_is_known_of_it(readings, tmp_path, capsys):
+    output = tmp_path / "read.extxyz"
+    assert export([str(readings), "-o", str(output)]) == 0
+    assert capsys.readouterr().out == f"{output}: cells of 3 structures\n"
+    known = rows(readings, (*READ, "readings/differing_pixels", "readings/n_sites"))
+    sites = read_table(readings, [f"sites/{name}" for name in ("structure", "sigma", "fractional")])
+    for row, frame in enumerate(iread(output)):
+        own = sites["sites/structure"] == row
+        assert frame.info["id"] == known["structures/id"][row]
+        assert frame.info["certified"] == known["readings/certified"][row]
+        assert frame.info["reading"] == ReadStatus(known["readings/status"][row]).name
+        assert frame.info["space_group"] == known["readings/space_group"][row, 0]
+        assert frame.info["differing_pixels"] == known["readings/differing_pixels"][row]
+        assert len(frame) == known["readings/n_sites"][row]
+        assert np.allclose(frame.cell[:], known["readings/lattice"][row], atol=1e-6)
+        assert np.allclose(frame.arrays["sigma_angstrom"], sites["sites/sigma"][own], atol=1e-7)
+        turned = sites["sites/fractional"][own] @ known["readings/lattice"][row]
+        assert np.allclose(frame.positions, turned, atol=1e-6)
+    for form in ("cif", "poscar"):
+        asked = ["--ids", "salt.cif", "--format", form, "-o", str(tmp_path / form)]
+        assert export([str(readings), *asked]) == 0
+    assert len(next(iread(tmp_path / "cif", format="cif"))) == 8
+    capsys.readouterr()
+    for asked, told in (
+        (("--what", "phantoms"), "holds readings, of which there are cells only"),
+        (("--subset", "axis_a+axis_b"), "a reading is of all pictures"),
+        (("--ids", "gold.cif"), "no structure 'gold.cif'"),
+    ):
+        assert export([str(readings), *asked, "-o", str(tmp_path / "none.extxyz")]) == 2
+        assert told in capsys.readouterr().err

@@ -18,6 +18,7 @@ from rc_hpc.kinds.census.coincidence import clearest, coincidences
 from rc_hpc.kinds.census.from_file import read_computed
 from rc_hpc.kinds.census.show import show
 from rc_hpc.kinds.packed.about import ranges
+from rc_hpc.kinds.registry import KINDS
 from rc_hpc.render import main as render
 from rc_hpc.show import main
 from rc_hpc.sweep import main as sweep
@@ -135,6 +136,29 @@ def test_other_kinds_say_what_can_be_shown(file, tmp_path, capsys):
     assert "is a renders file, of which no structure" in capsys.readouterr().err
 
 
+def test_pictures_of_another_file_are_not_replaced(file, tmp_path, capsys):
+    packed, folder = file.with_name("mine.packed.h5"), tmp_path / "show"
+    asked = ["salt.cif", "-o", str(folder)]
+    assert main([str(file), *asked]) == Exit.CLEAN
+    before = {path.name: path.read_bytes() for path in folder.iterdir()}
+    assert main([str(packed), *asked]) == Exit.USAGE
+    assert "salt.cif.png is there and was made from mine.h5: " in capsys.readouterr().err
+    again = tmp_path / "mine.h5"
+    other = [str(packed), "--protocol", "off-axis", "-o", str(again), "-q"]
+    assert census(other) == Exit.FAILURES
+    named = [*asked, "--packed", str(packed)]
+    assert main([str(again), *named]) == Exit.USAGE
+    assert "was made from another mine.h5: " in capsys.readouterr().err
+    assert before == {path.name: path.read_bytes() for path in folder.iterdir()}
+    assert main([str(file), *asked, "--subset", "axis_a+axis_b"]) == Exit.CLEAN  # of the same file
+    assert main([str(packed), *asked, "--overwrite"]) == Exit.CLEAN
+    for path in folder.iterdir():
+        assert b"mine.packed.h5, content " in path.read_bytes()
+        path.write_bytes(path.read_bytes().replace(b", content ", b", kontent "))
+    assert main([str(packed), *asked]) == Exit.USAGE  # one that does not say of which file it is
+    assert "was made from another file: " in capsys.readouterr().err
+
+
 def test_a_legend_says_which_colour_is_which_element(file):
     _, figure = show(file, None, "quartz.cif", None)
     (legend,) = [one for part in figure.subfigs for one in part.legends if one.get_texts()]
@@ -206,3 +230,13 @@ def test_pictures_of_the_readme_are_there():
     assert 1 <= len(linked) <= 4
     sizes = [(readme.parent / path).stat().st_size for path in linked]
     assert sum(sizes) < 300_000
+
+
+def test_the_help_says_what_is_drawn_of_each_kind(capsys):
+    """A phantom by acceptance is a candidate: a merge may have no atom there."""
+    with pytest.raises(SystemExit):
+        main(["--help"])
+    told = capsys.readouterr().out.partition("What is drawn of each kind")[2]
+    for kind in KINDS.values():
+        assert bool(re.search(rf"^  (\w+, )?{kind.name}\b", told, re.MULTILINE)) == bool(kind.show)
+    assert "accept" in told and "reconstruction has an atom" not in told

@@ -157,3 +157,10 @@ def test_a_long_caption_is_told_in_lines():
     assert told.endswith("first: 1.\nsecond: 2 (three; four).\nA verdict.")
     latex = render(Table("t", caption, pd.DataFrame({"n": [1]})), "latex")
     assert latex.startswith(f"% {caption}\n")
+
+
+@pytest.mark.parametrize("style", ["terminal", "markdown", "latex"])
+def test_no_number_is_a_negative_zero(style):
+    frame = pd.DataFrame({"difference": [-2e-6, -0.25], "shift_angstrom": [-0.0, -2e-6]})
+    told = render(Table("signs", "Signs.", frame), style).replace("$", "")
+    assert "-0.0000" not in told and "-0.2500" in told and "-2e-06" in told.replace("--", "-")

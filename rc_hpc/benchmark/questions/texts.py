@@ -11,6 +11,7 @@ import numpy as np
 from rc_hpc.benchmark.records import DisplayedScene
 from rc_hpc.core.cells import cell_parameters
 from rc_hpc.core.errors import RcError
+from rc_hpc.core.text import formatted
 
 #: Mark of the atom whose neighbours are asked for; drawn as a highlight without a letter.
 CENTRE = "*"
@@ -80,9 +81,9 @@ def describe(scene: DisplayedScene) -> str:
         _VECTORS,
     ]
     for name, vector in zip("abc", scene.lattice, strict=True):
-        lines.append(f"{name} = ({', '.join(_fixed(x, LENGTHS) for x in vector)})")
+        lines.append(f"{name} = ({', '.join(formatted(x, f'.{LENGTHS}f') for x in vector)})")
     fractional = scene.positions @ np.linalg.inv(scene.lattice)
-    shown = [[_fixed(x, COORDINATES) for x in row] for row in fractional]
+    shown = [[formatted(x, f".{COORDINATES}f") for x in row] for row in fractional]
     order = sorted(
         range(len(shown)),
         key=lambda k: (symbol_of(int(scene.numbers[k])), [float(x) for x in shown[k]]),
@@ -159,12 +160,6 @@ def bond_rule(pairs: Iterable[tuple[int, int]], factor: float) -> str:
         f"distance is at most {factor:.2f} times the shortest distance of that pair in the "
         "structure; periodic images of an atom count separately."
     )
-
-
-def _fixed(value: float, decimals: int) -> str:
-    """A number without a negative zero."""
-    text = f"{value:.{decimals}f}"
-    return text.lstrip("-") if float(text) == 0 else text
 
 
 def _number_of(symbol: str) -> int:

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from rc_hpc.core.cells import cell_parameters
 from rc_hpc.core.errors import Status, UsageError
 from rc_hpc.core.vocabulary import System
 from rc_hpc.kinds.common.lists import quarantine_in_words, short_in_words
@@ -70,6 +71,14 @@ def about(reader: RowReader, row: int) -> tuple[list[str], bool]:
     if status != Status.ok:
         lines += [f"status: {status.name}", str(value("message"))]
     return lines, status == Status.ok
+
+
+def cell_in_words(lattice: np.ndarray, digits: int) -> str:
+    """Lengths and angles of the vectors (rows, Å), to so many significant digits."""
+    sides, angles = (
+        ", ".join(f"{one:.{digits}g}" for one in values) for values in cell_parameters(lattice)
+    )
+    return f"cell: a, b, c {sides} Å; alpha, beta, gamma {angles} degrees"
 
 
 def chosen_subsets(reader: RowReader, subset: str | None) -> list[tuple[int, str]]:

@@ -9,7 +9,7 @@ import numpy as np
 
 from rc_hpc.geometry.protocol import load_protocol
 from rc_hpc.kinds.common.picture import draw_atoms
-from rc_hpc.kinds.packed.about import about, row_of
+from rc_hpc.kinds.packed.about import about, cell_in_words, row_of
 from rc_hpc.kinds.packed.reader import PackedReader
 
 if TYPE_CHECKING:
@@ -34,16 +34,7 @@ def show(
         cell = reader.cell(row)
         distance = float(reader.read("structures/min_distance", row, row + 1)[0])
         if not reader.molecules:
-            edges = np.linalg.norm(cell.lattice, axis=1)
-            unit = cell.lattice / edges[:, None]
-            angles = np.degrees(np.arccos(np.clip((unit @ unit.T)[[1, 0, 0], [2, 2, 1]], -1, 1)))
-            lines.append(
-                "cell: a, b, c "
-                + ", ".join(f"{one:.4g}" for one in edges)
-                + " Å; alpha, beta, gamma "
-                + ", ".join(f"{one:.4g}" for one in angles)
-                + " degrees"
-            )
+            lines.append(cell_in_words(cell.lattice, 4))
         if np.isfinite(distance):
             lines.append(f"closest atoms: {distance:.4g} Å apart")
     return "\n".join(lines), draw_atoms(load_protocol("frozen"), cell.positions, cell.numbers)

@@ -61,6 +61,7 @@ KIND = Kind(
     details="details:details",
     figures="figures:PLOTS",
     show="show:show",
+    export="export:export",
     figure_lines={"pixels": "crystals by the pixels that differ where they are drawn again"},
     code=(
         *CAMERAS,

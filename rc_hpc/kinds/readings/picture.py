@@ -53,6 +53,8 @@ class Shown:
 def draw_reading(title: str, views: Sequence[Shown], numbers: np.ndarray) -> Figure:
     """Every camera's picture, pale, with the discs found as circles and the atoms read as marks.
 
+    Circles are dashed where no atom read has its place.
+
     Parameters
     ----------
     title
@@ -69,7 +71,7 @@ def draw_reading(title: str, views: Sequence[Shown], numbers: np.ndarray) -> Fig
         for ax, view in zip(axes.ravel(), views, strict=False):
             _view(ax, view)
         figure.suptitle(title, fontsize="medium")
-        style.below(figure, 3, axes[0, 0])
+        style.below(figure, 2, axes[0, 0])
         if handles := element_handles(numbers, PALE):
             figure.legend(handles=handles, loc="outside right upper")
     return figure
@@ -81,16 +83,21 @@ def _view(ax: Axes, view: Shown) -> None:
     if view.picture is not None:
         pale = 255 - (255 - view.picture.astype(float)) * PALE
         ax.imshow(pale.astype(np.uint8), extent=(0, view.size, view.size, 0))
-    sides = 2 * view.radii
-    ax.add_collection(
-        EllipseCollection(
-            sides, sides, np.zeros(len(sides)), units="xy", offsets=view.centres,
-            offset_transform=ax.transData, facecolors="none", edgecolors="black", linewidths=0.8,
-        )
-    )  # fmt: skip
-    ax.plot([], [], "o", color="black", markerfacecolor="none", label="disc found")
-    far = np.linalg.norm(view.atoms[:, None] - view.centres[None], axis=2)
-    seen = (far < NEAR).any(axis=1) if len(view.centres) else np.zeros(len(view.atoms), bool)
+    near = np.linalg.norm(view.atoms[:, None] - view.centres[None], axis=2) < NEAR
+    seen, meant = near.any(axis=1), near.any(axis=0)
+    for own, dash, label in (
+        (meant, "solid", "disc found"),
+        (~meant, (0, (2, 2)), "disc found where no atom was read"),
+    ):
+        sides = 2 * view.radii[own]
+        ax.add_collection(
+            EllipseCollection(
+                sides, sides, np.zeros(len(sides)), units="xy", offsets=view.centres[own],
+                offset_transform=ax.transData, facecolors="none", edgecolors="black",
+                linewidths=0.8, linestyles=dash,
+            )
+        )  # fmt: skip
+        ax.plot([], [], color="black", linewidth=0.8, linestyle=dash, label=label)
     for kept, mark, colour, label in (
         (seen, ".", "black", "atom read, its disc found"),
         (~seen, "x", "#D55E00", "atom read, no disc of its own"),

@@ -10,10 +10,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from rc_hpc.core.errors import RcError, Status, StructureError, UsageError
+from rc_hpc.core.text import formatted
 from rc_hpc.core.vocabulary import ReadStatus
 from rc_hpc.images.files import HDF5
 from rc_hpc.kinds.common.lists import options_in
 from rc_hpc.kinds.common.options import protocol_of
+from rc_hpc.kinds.packed.about import cell_in_words
 from rc_hpc.kinds.packed.reader import RowReader
 from rc_hpc.kinds.readings.oracle import opened
 from rc_hpc.kinds.readings.picture import Shown, draw_reading
@@ -140,17 +142,19 @@ def _told(
         lines.append(str(own["readings/message"]))
     if own["readings/differing_pixels"] >= 0:
         lines.append(f"drawn again, {own['readings/differing_pixels']} pixels differ")
-    if number := int(own["readings/space_group_by_pictures"]):
+    if group := int(own["readings/space_group_by_pictures"]):
         lines.append(
-            f"space group by pictures {number}; at the symprecs of the file "
+            f"space group by pictures {group}; at the symprecs of the file "
             f"{', '.join(map(str, own['readings/space_group'].tolist()))}"
         )
     counts = np.bincount(discs["view"].astype(int), minlength=len(names))
     told = ", ".join(f"{name} {count}" for name, count in zip(names, counts, strict=True))
     lines.append(f"discs found: {told}")
-    for number, place, sigma in zip(
+    if np.isfinite(own["readings/lattice"]).all():
+        lines.append(f"{cell_in_words(own['readings/lattice'], 6)}; atoms in units of a, b, c:")
+    for element, place, sigma in zip(
         sites["number"], sites["fractional"], sites["sigma"], strict=True
     ):
-        x, y, z = place
-        lines.append(f"  {chemical_symbols[number]:<2} {x:9.5f} {y:9.5f} {z:9.5f}  ± {sigma:.1g} Å")
+        x, y, z = (formatted(one, "9.5f") for one in place)
+        lines.append(f"  {chemical_symbols[element]:<2} {x} {y} {z}  ± {sigma:.1g} Å")
     return "\n".join(lines)
