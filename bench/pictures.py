@@ -36,7 +36,7 @@ def main() -> None:
         census([str(work / "quartz.cif"), "-o", str(work / "mine.h5"), "-q"])
         show([str(work / "mine.h5"), "quartz.cif", "-o", str(work / "show")])
         FOLDER.mkdir(exist_ok=True)
-        with Image.open(work / "show" / "quartz.cif.png") as drawn:
+        with Image.open(work / "show" / "quartz.cif.mine.png") as drawn:
             small = drawn.convert("RGB").quantize(COLOURS)
         small.save(FOLDER / "phantom.png", optimize=True)
 

@@ -9,7 +9,8 @@ from rc_hpc.core.lazy import resolve
 from rc_hpc.engine.report_options import ShowOptions
 
 EXAMPLES = """\
-  python -m rc_hpc.show census.h5 mp-149            in words, and pictures show/mp-149.png and .svg
+  python -m rc_hpc.show census.h5 mp-149            in words, and as pictures in show/:
+                                                    mp-149.census.png and .svg
   python -m rc_hpc.show census.h5 mp-149 --subset axis_a+axis_b
                                                     the phantoms of these two cameras
   python -m rc_hpc.show census.h5 mp-149 mp-13 -o pictures
@@ -33,7 +34,7 @@ What is drawn of each kind of file:
              the cell as cameras see it
 
 Atoms are taken from the packed file beside the results. Pictures of the same file are replaced;
-those that were made from another one are only with --overwrite.
+those of another file of the same name are only with --overwrite.
 """
 
 

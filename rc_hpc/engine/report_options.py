@@ -107,7 +107,7 @@ class ShowOptions(Options):
     output: Path = opt(
         Path("show"), "folder for the pictures", parse=Path, short="-o", metavar="DIR"
     )
-    overwrite: bool = opt(False, "replace pictures that were made from another file")
+    overwrite: bool = opt(False, "replace pictures of another file of the same name")
 
 
 @dataclass(frozen=True)

@@ -51,7 +51,7 @@ def show(options: ShowOptions, quiet: bool) -> int:
     name_a_folder(options.output)
     source = _source(options.file)
     for id_ in options.ids:
-        for path in _paths(options.output, id_):
+        for path in paths_of(options.output, id_, options.file):
             spare_others(path, MARK.encode())
             if not options.overwrite:
                 _spare(path, source)
@@ -64,13 +64,14 @@ def show(options: ShowOptions, quiet: bool) -> int:
 
 def _one(kind: Kind, options: ShowOptions, id_: str, source: str, quiet: bool) -> None:
     words, figure = kind.load("show")(options.file, options.packed, id_, options.subset)
-    written = [] if figure is None else _write(figure, options.output, id_, source)
+    written = [] if figure is None else _write(figure, options, id_, source)
     if not quiet:
         print("\n".join([words, *([", ".join(map(str, written))] if written else [])]))
 
 
-def _paths(folder: Path, id_: str) -> list[Path]:
-    return [folder / f"{file_stem(id_)}.{end}" for end in ENDINGS]
+def paths_of(folder: Path, id_: str, file: Path) -> list[Path]:
+    """Where the pictures of a structure of a file go: named after both."""
+    return [folder / f"{file_stem(id_)}.{file_stem(file.stem)}.{end}" for end in ENDINGS]
 
 
 def _source(path: Path) -> str:
@@ -98,9 +99,9 @@ def _spare(path: Path, source: str) -> None:
         )
 
 
-def _write(figure: Any, folder: Path, id_: str, source: str) -> list[Path]:
-    """The figure as files named after the structure."""
-    paths = _paths(folder, id_)
+def _write(figure: Any, options: ShowOptions, id_: str, source: str) -> list[Path]:
+    """The figure as files."""
+    folder, paths = options.output, paths_of(options.output, id_, options.file)
     try:
         folder.mkdir(parents=True, exist_ok=True)
         with style.styled():

@@ -18,6 +18,7 @@ from rc_hpc.engine.validate import validate
 from rc_hpc.export import main as export
 from rc_hpc.figures import main as figures
 from rc_hpc.kinds.common.selection import Selection
+from rc_hpc.kinds.readings.picture import Shown, draw_reading
 from rc_hpc.kinds.readings.show import show as show_one
 from rc_hpc.kinds.readings.source import open_pictures
 from rc_hpc.kinds.renders.manifest import read_manifest
@@ -355,7 +356,7 @@ def test_a_reading_is_shown_over_its_pictures(readings, tmp_path, capsys, monkey
     assert np.allclose(np.fromstring(sides[1], sep=", "), 5.64, atol=1e-3)
     assert np.allclose(np.fromstring(sides[2], sep=", "), 90, atol=1e-2)
     assert not re.search(r"-0\.0+\b", told)
-    assert (tmp_path / "salt.cif.png").stat().st_size > 10_000
+    assert (tmp_path / "salt.cif.readings.png").stat().st_size > 10_000
     drawn = []
     monkeypatch.setattr(
         "rc_hpc.kinds.readings.show.draw_reading", lambda _, views, __: drawn.extend(views)
@@ -366,6 +367,34 @@ def test_a_reading_is_shown_over_its_pictures(readings, tmp_path, capsys, monkey
         assert view.picture.shape == (SIZE, SIZE, 3) and len(view.atoms) == 24
         far = np.linalg.norm(view.centres[:, None] - view.atoms, axis=2).min(axis=1)
         assert len(far) and far.max() < 0.2
+
+
+def test_a_disc_that_is_no_atoms_is_drawn_and_told_apart(readings, tmp_path, capsys):
+    ring = np.array(((50.0, 50), (120, 60)))
+    view = Shown("a", None, ring, np.array((9.0, 12)), np.array(((50.2, 50), (200, 200))), 300)
+    figure = draw_reading("x", [view, view], np.array((8,)))
+    solid, dashed = figure.axes[0].collections
+    assert solid.get_offsets().tolist() == [[50, 50]] and dashed.get_offsets().tolist() == [
+        [120, 60]
+    ]
+    assert not len(solid.get_facecolor()) and not len(dashed.get_facecolor())
+    assert solid.get_linestyle()[0][1] is None and dashed.get_linestyle()[0][1] is not None
+    looks = {
+        text.get_text(): line
+        for text, line in zip(figure.legends[0].texts, figure.legends[0].get_lines(), strict=True)
+    }
+    assert looks["disc found where no atom was read"].is_dashed()
+    assert not looks["disc found"].is_dashed() and len(looks) == 4
+    copy = tmp_path / "r.h5"
+    shutil.copy(readings, copy)
+    with h5py.File(copy, "r+") as h5:
+        row = list(h5["structures/id"].asstr()).index("odd.cif")
+        own = np.flatnonzero((h5["discs/structure"][()] == row) & (h5["discs/view"][()] == 0))
+        h5["discs/u"][own[0]] += 7.0
+        h5["discs/edge_pixels"][own[0]] = 9
+    words, _ = show_one(copy, None, "odd.cif", "axis_a")
+    assert "no atom was read where 1 of the discs drawn was found, which has 9 edge pixels" in words
+    assert "no atom was read where" not in show_one(copy, None, "odd.cif", "axis_b")[0]
 
 
 def test_what_cannot_be_shown_is_told(rendered, tmp_path, capsys):
@@ -380,7 +409,7 @@ def test_what_cannot_be_shown_is_told(rendered, tmp_path, capsys):
     told = capsys.readouterr().out
     assert "without its pictures what was found in them is drawn alone" in told
     assert "status: read_error" in told and "lacks axis_b.png" in told
-    assert (tmp_path / "shown" / "salt.cif.png").is_file()
+    assert (tmp_path / "shown" / "salt.cif.r.png").is_file()
     assert show([str(output), "gold.cif"]) == 2
     assert show([str(output), "salt.cif", "--subset", "front"]) == 2
     told = capsys.readouterr().err

@@ -57,8 +57,8 @@ def test_words_are_those_of_the_file(file, tmp_path, capsys):
         assert (f"  {name}: " in told) == (not fine or n > 0)
         assert fine or f"{n} phantom" in told.partition(f"  {name}: ")[2].partition("\n")[0]
     assert "no Si is there" in told or "no O is there" in told
-    assert (tmp_path / "quartz.cif.png").stat().st_size > 10_000
-    svg = (tmp_path / "quartz.cif.svg").read_text()
+    assert (tmp_path / "quartz.cif.mine.png").stat().st_size > 10_000
+    svg = (tmp_path / "quartz.cif.mine.svg").read_text()
     assert "</svg>" in svg
 
 
@@ -68,7 +68,7 @@ def test_without_a_phantom_and_refused(file, tmp_path, capsys):
     salt, broken = capsys.readouterr().out.split("\n\n")
     assert "certified" in salt and "no phantoms on" in salt
     assert "status: empty" in broken and "holds no atom sites" in broken
-    assert not (tmp_path / "broken.cif.png").exists()
+    assert not (tmp_path / "broken.cif.mine.png").exists()
 
 
 def test_the_atoms_that_are_named_lie_on_the_rays(file):
@@ -124,7 +124,7 @@ def test_names_of_pictures_stay_in_their_folder(tmp_path, capsys):
     assert main([str(output), "../..\\a/b c", "-o", str(tmp_path / "s")]) == Exit.CLEAN
     written = sorted(path.name for path in (tmp_path / "s").iterdir())
     stem = file_stem("../..\\a/b c")
-    assert written == [f"{stem}.png", f"{stem}.svg"] and stem.startswith("_")
+    assert written == [f"{stem}.odd.png", f"{stem}.odd.svg"] and stem.startswith("_")
 
 
 def test_other_kinds_say_what_can_be_shown(file, tmp_path, capsys):
@@ -138,24 +138,27 @@ def test_other_kinds_say_what_can_be_shown(file, tmp_path, capsys):
 
 def test_pictures_of_another_file_are_not_replaced(file, tmp_path, capsys):
     packed, folder = file.with_name("mine.packed.h5"), tmp_path / "show"
-    asked = ["salt.cif", "-o", str(folder)]
-    assert main([str(file), *asked]) == Exit.CLEAN
+    asked = ["salt.cif", "-o", str(folder), "--packed", str(packed)]
+    assert main([str(file), *asked]) == main([str(packed), *asked]) == Exit.CLEAN
+    ends = ("mine.packed.png", "mine.packed.svg", "mine.png", "mine.svg")
     before = {path.name: path.read_bytes() for path in folder.iterdir()}
-    assert main([str(packed), *asked]) == Exit.USAGE
-    assert "salt.cif.png is there and was made from mine.h5: " in capsys.readouterr().err
+    assert sorted(before) == [f"salt.cif.{end}" for end in ends]
     again = tmp_path / "mine.h5"
     other = [str(packed), "--protocol", "off-axis", "-o", str(again), "-q"]
     assert census(other) == Exit.FAILURES
-    named = [*asked, "--packed", str(packed)]
-    assert main([str(again), *named]) == Exit.USAGE
-    assert "was made from another mine.h5: " in capsys.readouterr().err
+    capsys.readouterr()
+    assert main([str(again), *asked]) == Exit.USAGE
+    assert "salt.cif.mine.png is there and was made from another mine.h5: " in (
+        capsys.readouterr().err
+    )
     assert before == {path.name: path.read_bytes() for path in folder.iterdir()}
     assert main([str(file), *asked, "--subset", "axis_a+axis_b"]) == Exit.CLEAN  # of the same file
-    assert main([str(packed), *asked, "--overwrite"]) == Exit.CLEAN
-    for path in folder.iterdir():
-        assert b"mine.packed.h5, content " in path.read_bytes()
+    assert main([str(again), *asked, "--overwrite"]) == Exit.CLEAN
+    for end in ("png", "svg"):
+        path = folder / f"salt.cif.mine.{end}"
+        assert b"mine.h5, content " in path.read_bytes() != before[path.name]
         path.write_bytes(path.read_bytes().replace(b", content ", b", kontent "))
-    assert main([str(packed), *asked]) == Exit.USAGE  # one that does not say of which file it is
+    assert main([str(again), *asked]) == Exit.USAGE  # one that does not say of which file it is
     assert "was made from another file: " in capsys.readouterr().err
 
 
@@ -185,7 +188,7 @@ def test_packed_structures_are_shown(file, tmp_path, capsys):
     told = capsys.readouterr().out
     assert "as read: cubic, Fm-3m (225)" in told and "a, b, c 5.64, 5.64, 5.64 Å" in told
     assert "alpha, beta, gamma 90, 90, 90 degrees" in told
-    assert (tmp_path / "salt.cif.png").stat().st_size > 5_000
+    assert (tmp_path / "salt.cif.mine.packed.png").stat().st_size > 5_000
     assert tables([packed, "--table", "failures"]) == Exit.CLEAN
     told = capsys.readouterr().out
     assert told.startswith("Of 3 structures 1 is listed: 1 refused.\n")
@@ -216,7 +219,7 @@ def test_sweeps_tell_of_one_structure(file, kind, more, told, tmp_path, capsys):
     assert main(asked) == Exit.CLEAN
     said = capsys.readouterr().out
     assert "salt.cif: NaCl, 8 atoms" in said and all(one in said for one in told), said
-    assert (tmp_path / "show" / "salt.cif.svg").stat().st_size > 5_000
+    assert (tmp_path / "show" / "salt.cif.sweep.svg").stat().st_size > 5_000
 
 
 def test_runs_of_values():

@@ -9,7 +9,10 @@ DESCRIPTION = """\
 Crystals from the pixels of their pictures, with no truth and no training: discs by fill and
 sub-pixel arcs (radii calibrated on the installed renderer), scales, lattice, sites, label; drawn
 again and compared, so that a reading is certified or says why not. --knowledge names what it may
-open beside the pictures. rc_hpc.score alone sees the truth."""
+open beside the pictures. rc_hpc.score alone sees the truth.
+
+The standard error of a disc is that of a circle through its edge pixels. Where few of them lie on
+a circle by chance there is no disc; the error does not tell so, and rc_hpc.show draws it dashed."""
 EXAMPLES = """\
   python -m rc_hpc.read renders.h5                  lattice, sites and label from pictures, cameras
                                                     and convention alone

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -16,11 +16,15 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 #: Pictures side by side, and the side of one, in.
-COLUMNS, SIDE_IN = 3, 2.3
+COLUMNS, SIDE_IN = 3, 2.1
+#: Marks that the legend below tells of, and the height of each; width of the elements', in.
+ENTRIES, LEGEND_IN, ELEMENTS_IN = 4, 0.15, 0.6
 #: A disc within this of an atom is its own, px.
 NEAR = 1.5
 #: How much of a picture's contrast is kept.
 PALE = 0.45
+#: Colour of what has nothing that it belongs to.
+STRANGE = "#D55E00"
 
 
 @dataclass(frozen=True)
@@ -49,6 +53,12 @@ class Shown:
     atoms: np.ndarray
     size: int
 
+    @property
+    def near(self) -> np.ndarray:
+        """Which atoms read are drawn at which discs found, (k, n) bool."""
+        found: np.ndarray = np.linalg.norm(self.atoms[:, None] - self.centres, axis=2) < NEAR
+        return found
+
 
 def draw_reading(title: str, views: Sequence[Shown], numbers: np.ndarray) -> Figure:
     """Every camera's picture, pale, with the discs found as circles and the atoms read as marks.
@@ -65,13 +75,15 @@ def draw_reading(title: str, views: Sequence[Shown], numbers: np.ndarray) -> Fig
     columns = min(COLUMNS, len(views))
     rows = -(-len(views) // columns)
     with style.styled():
-        figure, axes = style.figure(SIDE_IN * columns, (SIDE_IN + 0.2) * rows + 0.6, rows, columns)
+        width, told = SIDE_IN * columns + ELEMENTS_IN, min(2, columns)
+        height = (SIDE_IN + 0.2) * rows + 0.3 + LEGEND_IN * ENTRIES / told
+        figure, axes = style.figure(width, height, rows, columns)
         for ax in axes.ravel():
             ax.set_axis_off()
         for ax, view in zip(axes.ravel(), views, strict=False):
             _view(ax, view)
         figure.suptitle(title, fontsize="medium")
-        style.below(figure, 2, axes[0, 0])
+        style.below(figure, told, axes[0, 0])
         if handles := element_handles(numbers, PALE):
             figure.legend(handles=handles, loc="outside right upper")
     return figure
@@ -83,24 +95,24 @@ def _view(ax: Axes, view: Shown) -> None:
     if view.picture is not None:
         pale = 255 - (255 - view.picture.astype(float)) * PALE
         ax.imshow(pale.astype(np.uint8), extent=(0, view.size, view.size, 0))
-    near = np.linalg.norm(view.atoms[:, None] - view.centres[None], axis=2) < NEAR
-    seen, meant = near.any(axis=1), near.any(axis=0)
-    for own, dash, label in (
-        (meant, "solid", "disc found"),
-        (~meant, (0, (2, 2)), "disc found where no atom was read"),
-    ):
+    seen, meant = view.near.any(axis=1), view.near.any(axis=0)
+    looks: tuple[tuple[Any, tuple[str, float, Any], str], ...] = (
+        (meant, ("black", 0.8, "solid"), "disc found"),
+        (~meant, (STRANGE, 1.2, (0, (2, 1))), "disc found where no atom was read"),
+    )
+    for own, (color, width, dash), label in looks:
         sides = 2 * view.radii[own]
         ax.add_collection(
             EllipseCollection(
                 sides, sides, np.zeros(len(sides)), units="xy", offsets=view.centres[own],
-                offset_transform=ax.transData, facecolors="none", edgecolors="black",
-                linewidths=0.8, linestyles=dash,
+                offset_transform=ax.transData, facecolors="none", edgecolors=color,
+                linewidths=width, linestyles=dash,
             )
         )  # fmt: skip
-        ax.plot([], [], color="black", linewidth=0.8, linestyle=dash, label=label)
+        ax.plot([], [], color=color, linewidth=width, linestyle=dash, label=label)
     for kept, mark, colour, label in (
         (seen, ".", "black", "atom read, its disc found"),
-        (~seen, "x", "#D55E00", "atom read, no disc of its own"),
+        (~seen, "x", STRANGE, "atom read, no disc of its own"),
     ):
         at = view.atoms[kept]
         ax.plot(

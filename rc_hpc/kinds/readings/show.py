@@ -67,7 +67,8 @@ def show(
     discs, sites = children["discs"], children["sites"]
     pictures, why = _pictures(own, protocol.views)
     convention = _drawn(options["convention"], discs, own["readings/scale"])
-    views = []
+    views: list[Shown] = []
+    alone: list[int] = []
     for name in wanted:
         view = protocol.views.index(name)
         seen = discs["view"] == view
@@ -81,7 +82,15 @@ def show(
                 options["size"],
             )
         )
+        alone += discs["edge_pixels"][seen][~views[-1].near.any(axis=0)].tolist()
     words = _told(id_, own, sites, discs, protocol.views)
+    if alone and len(sites["number"]):
+        were, have = ("was", "has") if len(alone) == 1 else ("were", "have")
+        pixels = " to ".join(map(str, dict.fromkeys((min(alone), max(alone)))))
+        words += (
+            f"\nno atom was read where {len(alone)} of the discs drawn {were} found, which "
+            f"{have} {pixels} edge pixels (dashed)"
+        )
     if why:
         words += f"\n{why}: without its pictures what was found in them is drawn alone"
     return words, draw_reading(id_, views, discs["number"])

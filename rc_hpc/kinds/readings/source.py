@@ -31,6 +31,9 @@ from rc_hpc.store.batch import Batch
 if TYPE_CHECKING:
     from rc_hpc.kinds.common.selection import Selection
 
+#: Outcome of a crystal that has all its pictures.
+FINE = (Status.ok, "")
+
 
 @dataclass(frozen=True)
 class Pictured:
@@ -121,10 +124,17 @@ def _of_manifest(path: Path, chosen: Selection) -> Pictures:
     ids = list(dict.fromkeys(manifest.ids))
     ids = _only(ids, chosen, path)
     items, lacking = [], []
+    statuses, messages = manifest.outcome
     for id_ in ids:
         row = manifest.row[id_]
         whole = bool(manifest.whole[row])
-        lacking.append("" if whole else f"{path} has no picture of it for every camera")
+        if whole:
+            lacking.append(FINE)
+        elif statuses[row] != Status.ok:  # why nothing was drawn of it
+            lacking.append((Status(int(statuses[row])), str(messages[row])))
+        else:
+            told = f"{path} has no picture of it for every camera"
+            lacking.append((Status.read_error, told))
         paths = tuple(manifest.paths(row)) if whole else ()
         items.append(Pictured(id_, paths, tuple(manifest.digests[row]) if whole else ()))
     options = manifest.options
@@ -151,11 +161,8 @@ def _of_folder(path: Path, chosen: Selection, protocol: Protocol, drawn: Convent
     for id_ in ids:
         paths = tuple(by_id[id_] / f"{view}.png" for view in protocol.views)
         missing = [one.name for one in paths if not one.is_file()]
-        lacking.append(
-            f"{by_id[id_]} lacks {', '.join(missing)}: a PNG is named by its camera"
-            if missing
-            else ""
-        )
+        told = f"{by_id[id_]} lacks {', '.join(missing)}: a PNG is named by its camera"
+        lacking.append((Status.read_error, told) if missing else FINE)
         digests = ["" if missing else _sha256(one) for one in paths]
         sizes += [] if missing else [_size(paths[0])]
         content += [id_, *digests]
@@ -192,7 +199,7 @@ def _digest(parts: Sequence[str]) -> str:
     return hashlib.sha256(json.dumps(list(parts)).encode()).hexdigest()
 
 
-def _columns(items: Sequence[Pictured], where: str, lacking: Sequence[str]) -> Batch:
+def _columns(items: Sequence[Pictured], where: str, lacking: Sequence[tuple[Status, str]]) -> Batch:
     """What is known of the crystals before their pictures are read."""
 
     def texts(values: Iterable[str]) -> np.ndarray:
@@ -203,8 +210,6 @@ def _columns(items: Sequence[Pictured], where: str, lacking: Sequence[str]) -> B
         "structures/duplicate": np.zeros(len(items), np.int32),
         "structures/source": texts(where for _ in items),
         "structures/sha256": texts(_digest(item.digests) for item in items),
-        "structures/status": np.array(
-            [Status.read_error if why else Status.ok for why in lacking], np.uint8
-        ),
-        "structures/message": texts(lacking),
+        "structures/status": np.array([status for status, _ in lacking], np.uint8),
+        "structures/message": texts(message for _, message in lacking),
     }

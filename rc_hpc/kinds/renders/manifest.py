@@ -88,6 +88,15 @@ class Manifest:
         }
 
     @cached_property
+    def outcome(self) -> tuple[np.ndarray, np.ndarray]:
+        """Status and message of each structure, (n,) uint8 and object."""
+        with open_ours(self.path, "renders") as h5:
+            status, message = (
+                layout.read_rows(h5[f"structures/{name}"]) for name in ("status", "message")
+            )
+        return status, message
+
+    @cached_property
     def whole(self) -> np.ndarray:
         """Which structures have a picture of every camera, (n,) bool."""
         return np.asarray(np.all(self.digests != "", axis=1))
