@@ -634,6 +634,30 @@ def compiling(record: dict) -> str:
     )
 
 
+def steps(record: dict) -> str:
+    """What the time of a small cell is made of, and that of large ones by step."""
+    names = [name for name in record["small"][0] if name != "atoms"]
+    small = [
+        [f"{cell['atoms']}", *(f"{cell[name]:.1f}" for name in names)] for cell in record["small"]
+    ]
+    told = table(small, ["atoms", *(f"{name}, us" for name in names)])
+    if not record["large"]:
+        return told
+    names = list(record["large"][0]["us_a_candidate"])
+    large = [
+        [
+            f"{cell['atoms']:,}",
+            f"{cell['candidates']:,}",
+            f"{cell['phantoms']:.2f}",
+            f"{sum(cell['us_a_candidate'].values()):.2f}",
+            *(f"{cell['us_a_candidate'][name]:.3f}" for name in names),
+        ]
+        for cell in record["large"]
+    ]
+    head = ["atoms", "candidates", "share of phantoms", "us a candidate", *names]
+    return told + "\n\n" + table(large, head)
+
+
 def describe(record: dict) -> str:
     """One record as Markdown."""
     machine = (
@@ -646,6 +670,7 @@ def describe(record: dict) -> str:
     body = {
         "before": before,
         "compiling": compiling,
+        "steps": steps,
         "kernel": kernel,
         "twin": twin,
         "end_to_end": end_to_end,

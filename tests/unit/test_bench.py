@@ -187,6 +187,22 @@ def test_the_watch_of_compiling_counts_no_second_twice(bench, monkeypatch):
     assert dict(watch.by(1)) == {module.REST: 7.0, "lowering": 5.0, "type inference": 3.0}
 
 
+def test_the_steps_of_a_large_cell_are_those_of_the_oracle(bench):
+    from rc_hpc.geometry.protocol import load_protocol
+    from rc_hpc.oracle.geometry import GeometricOracle
+    from rc_hpc.structures.synthetic import random_cell
+
+    module, protocol = bench("steps"), load_protocol("frozen")
+    oracle = GeometricOracle(protocol, bench("common").all_subsets(5))
+    made = module.of_large(oracle, 60)
+    cell = random_cell(60, module.SPECIES, 1)
+    reading = oracle.run(cell.frac @ cell.lattice, cell.numbers, module.DELTA)
+    assert made["candidates"] == reading.enumeration.candidates.gap.size
+    assert all(us >= 0 for us in made["us_a_candidate"].values())
+    rows = bench("report").steps({"small": [{"atoms": 2, "run": 1.0}], "large": [made]})
+    assert "reconstruct_subsets" in rows and "| 60 " in rows
+
+
 def test_the_stopwatch_counts_no_second_twice(bench, monkeypatch):
     now = [0.0]
     stopwatch = bench("stages").Stopwatch
