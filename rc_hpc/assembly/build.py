@@ -172,8 +172,12 @@ class _Build:
             return run_rows(self.comm, rows, work, None, self.stop, self.state)
 
     def _work(self, kind: Kind, options: Any, output: Path) -> Work:
-        """Work on a file beside the package; it goes on by itself where the package does."""
-        resume = self.how.resume or begun(parts_folder(self.how.output))
+        """Work on a file beside the package; it goes on by itself where the package does.
+
+        One that is whole is taken as it is: when too many questions were asked for, fewer are.
+        """
+        whole = output.exists() and not begun(parts_folder(output))
+        resume = self.how.resume or whole or begun(parts_folder(self.how.output))
         how = dataclasses.replace(self.how, output=output, resume=resume and not self.how.overwrite)
         return Work.of(kind, options, how)
 

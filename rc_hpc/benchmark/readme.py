@@ -102,6 +102,9 @@ mini = load_dataset(".", "mini", split="test")
 
 ## Settings
 
+Of `per_structure` and `per_difficulty` 0 stands for 4 and 2, and in more than 716 questions for as
+few as fill them.
+
 ```json
 {settings}
 ```

@@ -90,6 +90,9 @@ class Kind:
         `rc_hpc.kinds.common.exported.Exported`.
     page
         ``page(path, packed)``: its structures on a report page, or None.
+    after
+        ``after(path)``: what may be typed next, as commands after ``python -m rc_hpc.`` and what
+        each is for.
     lattice
         Of kinds that know no molecules: why they need a lattice.
     code
@@ -126,6 +129,7 @@ class Kind:
     export: str = ""
     page: str = ""
     show: str = ""
+    after: str = ""
     lattice: str = ""
     code: tuple[str, ...] = ()
 

@@ -5,7 +5,9 @@ from __future__ import annotations
 import hashlib
 import json
 import re
+import shlex
 import tomllib
+from pathlib import Path
 from typing import Any
 
 # HDF5 text ends at a NUL; lone surrogates (undecodable file names) have no UTF-8.
@@ -73,3 +75,9 @@ def file_stem(id_: str) -> str:
     digest = hashlib.sha256(id_.encode("utf-8", "surrogatepass")).hexdigest()[:8]
     kept = stem.encode("utf-8", "replace")[: LONGEST_STEM - 1 - len(digest)]
     return f"{kept.decode(errors='ignore')}-{digest}"
+
+
+def typed(word: str | Path) -> str:
+    """A word of a command as a person can type it; a path that looks like an option has its ./."""
+    text = str(word)
+    return shlex.quote(f"./{text}" if isinstance(word, Path) and text.startswith("-") else text)

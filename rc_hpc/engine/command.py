@@ -263,7 +263,7 @@ class _Command:
         if self.talk.verbose:
             for line in refused_rows(self.how.output):
                 print(line)
-        if self.packed_now:
+        if self.packed_now or self.kind.after:
             print("\n".join(["", *next_commands(self.kind, self.how.output)]).rstrip("\n"))
 
     def _dry_run(self, plan, packing: bool = False) -> int:

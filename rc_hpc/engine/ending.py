@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -10,7 +9,9 @@ import numpy as np
 
 from rc_hpc.core.errors import Status
 from rc_hpc.core.kind import Kind
+from rc_hpc.core.text import typed
 from rc_hpc.engine.results import lists_in
+from rc_hpc.engine.showing import paths_of
 from rc_hpc.store.reader import read_table
 
 #: Width of the commands before what they are for.
@@ -29,22 +30,22 @@ def refused_rows(path: Path) -> Iterator[str]:
 
 def next_commands(kind: Kind, path: Path) -> list[str]:
     """Commands that look at the result, as a person can type them; none of other kinds."""
-    if not (kind.details and kind.show and kind.page):
+    told: list[tuple[list[str | Path], str]] = []
+    if kind.after:
+        told += kind.load("after")(path)
+    elif not (kind.details and kind.show and kind.page):
         return []
-    page = path.with_suffix(".html")
-    told = [
-        (f"tables {_typed(path)} --table failures", "which fail, on which cameras, and why"),
-    ]
-    if worst := _worth_showing(path):
-        told.append((f"show {_typed(path)} {_typed(worst)}", "one in words and as a picture"))
-    more = " --overwrite" if page.exists() else ""
-    told.append((f"report {_typed(path)} -o {_typed(page)}{more}", "all of them on one page"))
-    return ["next:", *(f"  {f'python -m rc_hpc.{one}':<{_WIDTH}}  # {what}" for one, what in told)]
-
-
-def _typed(word: str | Path) -> str:
-    text = str(word)
-    return shlex.quote(f"./{text}" if isinstance(word, Path) and text.startswith("-") else text)
+    told.append((["tables", path, "--table", "failures"], "which fail, and why"))
+    if kind.show and (worst := _worth_showing(path)):
+        there = any(one.exists() for one in paths_of(Path("show"), worst, path))
+        more = ["--overwrite"] if there else []
+        told.append((["show", path, worst, *more], "one in words and as a picture"))
+    if kind.page:
+        page = path.with_suffix(".html")
+        more = ["--overwrite"] if page.exists() else []
+        told.append((["report", path, "-o", page, *more], "all of them on one page"))
+    lines = ((f"python -m rc_hpc.{' '.join(map(typed, words))}", what) for words, what in told)
+    return ["next:", *(f"  {command:<{_WIDTH}}  # {what}" for command, what in lines)]
 
 
 def _worth_showing(path: Path) -> str:

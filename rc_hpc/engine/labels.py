@@ -15,6 +15,8 @@ from rc_hpc.store import layout
 from rc_hpc.store.opening import open_h5
 from rc_hpc.store.reader import open_ours
 
+#: How a dimension is named that would be a second one of its name.
+OTHER = "other_"
 #: Datasets that name what stands along a dimension.
 _ALONG = {
     "structure": "structures/id",
@@ -78,8 +80,11 @@ def tables(h5: h5py.File) -> list[str]:
 
 
 def axes(dataset: h5py.Dataset) -> tuple[str, ...]:
-    """Names of the dimensions of a dataset."""
-    return tuple(dimension.label for dimension in dataset.dims)
+    """Names of the dimensions of a dataset, each once: earlier files have one twice."""
+    names: list[str] = []
+    for dimension in dataset.dims:
+        names.append(f"{OTHER}{dimension.label}" if dimension.label in names else dimension.label)
+    return tuple(names)
 
 
 def is_structures(dimension: str) -> bool:

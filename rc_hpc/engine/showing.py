@@ -9,7 +9,7 @@ from typing import Any
 from rc_hpc.core.errors import Exit, RcError, UsageError
 from rc_hpc.core.files import HEAD, appear, name_a_folder, spare_others
 from rc_hpc.core.kind import Kind
-from rc_hpc.core.text import file_stem, plain
+from rc_hpc.core.text import file_stem, plain, typed
 from rc_hpc.engine.report_options import ShowOptions
 from rc_hpc.engine.results import kind_of
 from rc_hpc.kinds.registry import KINDS
@@ -40,8 +40,7 @@ def show(options: ShowOptions, quiet: bool) -> int:
         drawable = ", ".join(one.name for one in KINDS.values() if one.show)
         raise UsageError(
             f"{options.file} is a {kind.name} file, of which no structure can be shown, only of "
-            f"{drawable} files: python -m rc_hpc.tables {options.file} --table structures "
-            "lists them"
+            f"{drawable} files: {_instead(kind, options)}"
         )
     if not options.ids:
         raise UsageError(
@@ -60,6 +59,15 @@ def show(options: ShowOptions, quiet: bool) -> int:
             print()
         _one(kind, options, id_, source, quiet)
     return Exit.CLEAN
+
+
+def _instead(kind: Kind, options: ShowOptions) -> str:
+    """The command that tells of the structures of a file that cannot be shown itself."""
+    for words, _ in kind.load("after")(options.file) if kind.after else ():
+        if words[0] == "show":  # the file that this one is made from
+            command = " ".join(map(typed, ["show", words[1], *(options.ids or words[2:3])]))
+            return f"python -m rc_hpc.{command}"
+    return f"python -m rc_hpc.tables {typed(options.file)} --table structures lists them"
 
 
 def _one(kind: Kind, options: ShowOptions, id_: str, source: str, quiet: bool) -> None:

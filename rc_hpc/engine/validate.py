@@ -13,6 +13,7 @@ import numpy as np
 
 from rc_hpc.core.apart import Lost, alone
 from rc_hpc.core.errors import RcError
+from rc_hpc.engine.labels import OTHER
 from rc_hpc.kinds.registry import KINDS, schema_of
 from rc_hpc.store import layout
 from rc_hpc.store.attributes import REQUIRED
@@ -136,6 +137,9 @@ def _column_problems(h5: h5py.File, schema: Schema) -> Iterator[str]:
     named = {name for _, column, _ in _columns(schema) for name in column.dims}
     dims = {name: h5[name].shape[0] for name in named if isinstance(h5.get(name), h5py.Dataset)}
     for name in sorted(named - dims.keys()):
+        if (same := name.removeprefix(OTHER)) in dims:  # an earlier version has one name for both
+            dims[name] = dims[same]
+            continue
         yield f"{name}: missing dimension"
         return
     for path, column, first in _columns(schema):

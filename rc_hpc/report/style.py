@@ -161,9 +161,13 @@ def categories(ax: Axes, names: Sequence[str], **more) -> None:
 
 
 def below(made: Figure, columns: int, *axes: Axes) -> None:
-    """The legend of these axes under the whole figure."""
-    if entries := legend_entries(*axes):
-        made.legend(**entries, loc="outside lower center", ncols=columns)
+    """The legend of these axes under the whole figure, in so many columns, or as many as fit."""
+    entries = legend_entries(*axes)
+    for number in range(columns if entries else 0, 0, -1):
+        legend = made.legend(**entries, loc="outside lower center", ncols=number)
+        if number == 1 or legend.get_window_extent().width <= made.bbox.width:
+            break
+        legend.remove()
 
 
 def legend_entries(*axes: Axes) -> dict:

@@ -4,6 +4,7 @@ import hashlib
 import json
 import os
 import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -263,6 +264,25 @@ def test_too_few_structures_are_told(work, tmp_path, capsys):
     most = re.search(r"take --questions (\d+), the most that can be drawn", told)[1]
     build = ["build", displays, "--questions", most, "-o", str(tmp_path / "c"), *QUIET]
     assert main(build) == 0
+
+
+def test_fewer_questions_are_asked_of_what_lies_beside(work, tmp_path, capsys):
+    """What a build that asks for too much ends with is a line that works."""
+    source = [str(work / "b.packed.h5"), *DISPLAYED, "-o", str(tmp_path / "b"), *QUIET]
+    assert main(["build", *source]) == 1
+    most = re.search(r"take --questions (\d+), the most", capsys.readouterr().err)[1]
+    assert main(["check", str(tmp_path / "b")]) == 3
+    told = capsys.readouterr().out
+    assert "is not finished: the command that began it, with --resume, goes on" in told
+    assert told.splitlines()[-1] == "1 findings"
+    made = (tmp_path / "b.displays.h5").read_bytes()
+    assert main(["build", *source, "--questions", most, "--mini", "2"]) == 0
+    assert (tmp_path / "b.displays.h5").read_bytes() == made
+    assert main(["check", str(tmp_path / "b")]) == 0
+    other = [*source, "--ids", "rutile,pyrite"]
+    shutil.rmtree(tmp_path / "b")
+    assert main(["build", *other]) in (1, 2)  # of other structures nothing is taken
+    assert "b.displays.h5" in capsys.readouterr().err
 
 
 def test_any_source_has_a_row_for_each_structure(tmp_path):

@@ -1,18 +1,21 @@
 """Scores of answers: by hand on small packages, and by slow twins on drawn ones."""
 
 import dataclasses
+import io
 import json
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from package_cases import ASKED, LOST, question, questions, write_answers, write_package
 
+from rc_hpc.benchmark.records import STRATA
 from rc_hpc.benchmark.scoring import frames
 from rc_hpc.benchmark.scoring.ceilings import Ceiling
 from rc_hpc.benchmark.scoring.evidence import Evidence
-from rc_hpc.benchmark.scoring.figures import draw_scores, models
+from rc_hpc.benchmark.scoring.figures import draw_scores, ladder, models
 from rc_hpc.benchmark.scoring.options import SEED, TABLES, ScoreOptions
 from rc_hpc.benchmark.scoring.run import run
 from rc_hpc.benchmark.scoring.tables import MAKERS, make_tables
@@ -635,3 +638,21 @@ def test_figures_show_every_reader_once(tmp_path, package, made):
     assert (shown["open, no-image"] == 0.25).all()
     written, left_out = draw_scores(found, [table], tmp_path / "f")
     assert set(written) == {"models-alone", "models-alone-2"} and not left_out
+
+
+@pytest.mark.parametrize("n", [1, 2, 4])
+def test_no_legend_of_the_ladder_is_cut_off(n):
+    rng = np.random.default_rng(2)
+    rows = [
+        {"model": f"model-{k}", "stratum": stratum, "unscored": "", "reading": "visible 50 %"}
+        | dict(zip(("expected", "text", "image"), rng.uniform(0.2, 1, 3), strict=True))
+        for k in range(n)
+        for stratum in STRATA
+    ]
+    with styled():
+        figure = ladder(Given(pd.DataFrame(rows)))
+        figure.savefig(io.BytesIO(), format="png", dpi=figure.dpi)
+        (legend,) = figure.legends
+        box = legend.get_window_extent()
+    assert box.x0 >= 0 and box.x1 <= figure.bbox.x1 and box.y0 >= 0
+    assert len(legend.get_texts()) == 6

@@ -14,6 +14,7 @@ import os
 import shutil
 import subprocess
 import sys
+from itertools import chain
 from pathlib import Path
 
 import house
@@ -186,3 +187,12 @@ def test_every_command_knows_the_new_kind(house_with_distances, tmp_path):
     assert {path.name for path in (tmp_path / "figures").iterdir()} == {
         f"distances.{ending}" for ending in ("csv", "pdf", "png")
     }
+
+
+@pytest.mark.parametrize("kind", KINDS.values(), ids=list(KINDS))
+def test_no_dimension_of_a_dataset_is_there_twice(kind):
+    """Else xarray warns of it, and names along it choose nothing."""
+    schema = kind.load("schema")
+    for own in filter(None, (schema, schema.molecules)):
+        for column in chain(own.main, *own.children.values()):
+            assert len(set(column.dims)) == len(column.dims), column.path

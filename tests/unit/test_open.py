@@ -33,6 +33,7 @@ def tree(files):
     return lambda kind: open_tree(files / f"{kind}.h5")
 
 
+@pytest.mark.filterwarnings("error")
 @pytest.mark.parametrize("kind", KINDS)
 def test_every_dataset_is_at_its_path(tree, files, kind):
     opened = tree(kind)

@@ -2,6 +2,7 @@
 
 import json
 import re
+import shlex
 import shutil
 
 import h5py
@@ -14,6 +15,7 @@ from PIL import Image
 
 from rc_hpc.core.errors import Status
 from rc_hpc.core.vocabulary import RELEASED, ReadStatus
+from rc_hpc.engine.tree import open_tree
 from rc_hpc.engine.validate import validate
 from rc_hpc.export import main as export
 from rc_hpc.figures import main as figures
@@ -36,6 +38,8 @@ pytestmark = pytest.mark.long
 SIZE = 320
 QUICK = ["--progress", "none", "-q"]
 IDS = ["odd.cif", "salt.cif", "titanium.cif"]
+#: Columns of a site in a CIF.
+FRACTIONS = ("fract_x", "fract_y", "fract_z", "occupancy")
 VIEWS = ["axis_a", "axis_b", "axis_c", "body_diagonal", "oblique2"]
 READ = ("readings/status", "readings/certified", "readings/lattice", "readings/space_group")
 
@@ -342,6 +346,73 @@ def test_what_differs_is_counted():
     assert compare(swapped, CRYSTAL, 0.1).missing
     long = Crystal(CRYSTAL.lattice * 2, CRYSTAL.numbers, CRYSTAL.fractional)
     assert np.isinf(compare(long, CRYSTAL, 0.1).frame)
+
+
+@pytest.mark.filterwarnings("error")
+def test_every_file_is_opened_as_a_tree(readings, rendered, tmp_path):
+    scores = tmp_path / "s.h5"
+    assert score([str(readings), str(rendered), "-o", str(scores), *QUICK]) == 0
+    for path in (readings, rendered, scores):
+        assert open_tree(path).load()["structures"].structure.values.tolist() == IDS
+    old = tmp_path / "old.h5"  # as 0.2.0 wrote them: both dimensions have one name
+    shutil.copy(readings, old)
+    with h5py.File(old, "r+") as h5:
+        second = h5["readings/frame_covariance"].dims[2]
+        second.detach_scale(h5["other_frame"])
+        second.attach_scale(h5["frame"])
+        second.label = "frame"
+        del h5["other_frame"]
+    assert open_tree(old)["readings/frame_covariance"].dims == ("structure", "frame", "other_frame")
+    assert not any("dimension" in line for line in validate(old))
+    covariance = open_tree(readings)["readings/frame_covariance"]
+    assert covariance.dims == ("structure", "frame", "other_frame")
+    with h5py.File(readings) as h5:
+        assert np.array_equal(covariance.values, h5["readings/frame_covariance"], equal_nan=True)
+
+
+def test_what_may_be_typed_next_works_as_it_is_printed(rendered, tmp_path, capsys, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert main([str(rendered), "-o", "r.h5", "--ids", "salt.cif", "--progress", "none"]) == 0
+    typed = {}
+    for commands in ("r.h5", "r.scores.h5"):
+        told = capsys.readouterr().out.partition("next:\n")[2]
+        for line in told.splitlines():
+            words = shlex.split(line, comments=True)
+            typed[commands, words[2]] = words
+            run = {"rc_hpc.score": score, "rc_hpc.show": show, "rc_hpc.tables": tables}[words[2]]
+            if run is not score:
+                assert run([*words[3:], "-q"]) == 0
+        if commands == "r.h5":
+            assert score([*typed["r.h5", "rc_hpc.score"][3:], "--progress", "none"]) == 0
+    assert set(typed) == {
+        *(("r.h5", f"rc_hpc.{word}") for word in ("score", "tables", "show")),
+        *(("r.scores.h5", f"rc_hpc.{word}") for word in ("tables", "show")),
+    }
+    assert show(["r.scores.h5", "salt.cif"]) == 2
+    assert "files: python -m rc_hpc.show r.h5 salt.cif" in capsys.readouterr().err
+
+
+def test_what_was_not_drawn_keeps_its_status(tmp_path):
+    folder = tmp_path / "s"
+    folder.mkdir()
+    write(folder / "salt.cif", bulk("NaCl", "rocksalt", 5.64))
+    lengths = "".join(f"_cell_length_{x} 4.0\n" for x in "abc")
+    angles = "".join(f"_cell_angle_{x} 90\n" for x in ("alpha", "beta", "gamma"))
+    columns = "".join(f"_atom_site_{x}\n" for x in ("label", "type_symbol", *FRACTIONS))
+    atoms = "Fe1 Fe 0 0 0 0.5\nO1 O 0.5 0.5 0.5 1\n"
+    (folder / "half.cif").write_text(f"data_x\n{lengths}{angles}loop_\n{columns}{atoms}")
+    asked = [str(folder), "-o", str(tmp_path / "p.h5"), "--size", str(SIZE), *QUICK]
+    assert render(asked) == 3
+    drawn = rows(tmp_path / "p.h5", ())
+    assert Status(drawn["structures/status"][0]) == Status.disordered
+    assert main([str(tmp_path / "p.h5"), "-o", str(tmp_path / "r.h5"), *QUICK]) == 3
+    found = rows(tmp_path / "r.h5")
+    for name in ("id", "status", "message"):
+        column = f"structures/{name}"
+        assert np.array_equal(found[column], drawn[column])
+    scored = [str(tmp_path / "r.h5"), str(tmp_path / "p.h5"), "-o", str(tmp_path / "s.h5")]
+    assert score([*scored, *QUICK]) == 3
+    assert Status(rows(tmp_path / "s.h5", ())["structures/status"][0]) == Status.disordered
 
 
 # One reading, shown.

@@ -31,6 +31,9 @@ from rc_hpc.benchmark.questions.options import QuestionOptions
 from rc_hpc.benchmark.records import STRATA, Question
 from rc_hpc.core.door import Talk
 from rc_hpc.core.errors import Exit, RcError, UsageError
+from rc_hpc.core.files import parts_folder
+from rc_hpc.core.text import typed
+from rc_hpc.store.parts import begun
 
 #: Settings that say what a package may hold.
 RECORDED = (
@@ -74,6 +77,8 @@ def checked(root: Path) -> Checked:
     need_folder(root)
     if not root.is_dir():
         raise UsageError(f"{root}: no folder; give that of a package")
+    if why := _unfinished(root):
+        return Checked([Finding("unfinished", root.name, why)], [])
     stated = card()
     findings: list[Finding] = []
     notes: list[str] = []
@@ -139,6 +144,20 @@ def _made_again(
     else:
         findings += check_again(ours)
     return findings
+
+
+def _unfinished(root: Path) -> str:
+    """That the building of a package did not come to its end; empty where it did."""
+    if any(os.path.lexists(root / name) for name in (MANIFEST, *SETS.values())):
+        return ""
+    beside = [root.with_name(f"{root.name}.{word}.h5") for word in ("packed", "displays")]
+    files = [root / SCENES, *beside]
+    if not any(one.is_file() or begun(parts_folder(one)) for one in files):
+        return ""
+    return (
+        "is not finished: the command that began it, with --resume, goes on (python -m "
+        f"rc_hpc.benchmark build SOURCE -o {typed(root)} --resume, with its source and options)"
+    )
 
 
 def _ours(root: Path, findings: list[Finding], notes: list[str]) -> Ours | None:
@@ -237,7 +256,7 @@ def run(options: CheckOptions, talk: Talk) -> int:
     findings, notes = checked(options.package)
     if not talk.quiet:
         print(text(findings, options.most, notes))
-        if options.floors:
+        if options.floors and (options.package / SETS["full"]).is_file():
             print(floors(options.package))
     if not findings:
         return int(Exit.CLEAN)

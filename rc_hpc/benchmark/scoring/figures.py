@@ -117,7 +117,7 @@ def ladder(given: Given, page: int = 0) -> Figure:
     rows_of_panels = -(-len(names) // columns)
     figure, axes = style.figure(
         style.PAGE_IN if columns > 1 else style.COLUMN_IN,
-        0.9 + rows_of_panels * (0.4 + 0.24 * len(strata)),
+        (0.9 if columns > 1 else 1.5) + rows_of_panels * (0.4 + 0.24 * len(strata)),
         rows_of_panels,
         columns,
         sharey=True,

@@ -65,6 +65,7 @@ KIND = Kind(
     figures="figures:PLOTS",
     show="show:show",
     export="export:export",
+    after="after:after",
     figure_lines={"pixels": "crystals by the pixels that differ where they are drawn again"},
     code=(
         *CAMERAS,

@@ -41,7 +41,7 @@ READ = (
         "f8",
         "angstrom^2",
         "Covariance of their nine numbers, row by row, without that of the scale of all of them.",
-        ("frame", "frame"),
+        ("frame", "other_frame"),
         np.nan,
     ),
     Column(

@@ -27,7 +27,7 @@ EACH_MS, EACH_S = 1500.0, 2.0
 def dims(options: ReadingsOptions) -> dict[str, int]:
     """Lengths of the dimensions that the schema leaves open."""
     views = len(options.protocol["views"]) if options.protocol else 0
-    return {"view": views, "symprec": len(SYMPRECS), "frame": 9}
+    return {"view": views, "symprec": len(SYMPRECS), "frame": 9, "other_frame": 9}
 
 
 def statics(options: ReadingsOptions) -> dict[str, Any]:

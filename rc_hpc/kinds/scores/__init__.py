@@ -41,6 +41,7 @@ KIND = Kind(
     summary=("scores", "symprecs", "status"),
     details="details:details",
     figures="figures:PLOTS",
+    after="after:after",
     figure_lines={"scores": "R2 and certified share by system and size of the cell"},
     code=(
         *CAMERAS,
