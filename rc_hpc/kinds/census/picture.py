@@ -40,7 +40,7 @@ MOST_SUBSETS = 64
 #: Heights of the bars, and of a camera's line below them, in.
 BARS_IN, ROW_IN = 1.2, 0.16
 _PHANTOM: dict[str, Any] = {
-    "color": "#D55E00",
+    "color": "#B23C00",
     "marker": "x",
     "linestyle": "none",
     "markersize": 5,
@@ -49,6 +49,8 @@ _PHANTOM: dict[str, Any] = {
 }
 #: A ring in the discs' own radius around an atom that causes a phantom.
 _RING: dict[str, Any] = {"fill": False, "edgecolor": "black", "linewidth": 1.8, "zorder": 8}
+#: Least radius of a ring, pt.
+RING_PT = 6
 #: White around marks, so that they are seen on any colour.
 _HALO = 2.2
 #: Phantoms above which marks are smaller.
@@ -84,7 +86,7 @@ def draw_views(
     rows = -(-len(protocol.views) // COLUMNS)
     several = len(subsets) <= MOST_SUBSETS
     below = BARS_IN + ROW_IN * len(protocol.views) if several else 0.0
-    elements = element_handles(numbers)
+    elements = element_handles(numbers, with_glyphs=True)
     legend = LEGEND_IN * -(-len(elements) // LEGEND_COLUMNS)
     heights = [VIEWS_IN] * rows + [legend] + [PAIR_IN] * bool(len(phantoms)) + [below] * several
     with style.styled():
@@ -131,7 +133,6 @@ def _pair(
     for ax, camera, atoms in zip(axes[:2], coincidence.cameras, coincidence.atoms, strict=True):
         ax.set_axis_off()
         _view(ax, protocol, camera, positions, numbers, coincidence.position[None])
-        _rings(ax, protocol, camera, positions, numbers, atoms)
         names = ", ".join(f"{coincidence.element} {atom + 1}" for atom in atoms[:_NAMED])
         more = ", ..." if len(atoms) > _NAMED else ""
         ax.set_title(f"{protocol.views[camera]}: × where {names}{more} is seen")
@@ -140,6 +141,8 @@ def _pair(
         _view(axes[2], protocol, refuting, positions, numbers, coincidence.position[None])
         axes[2].set_title(f"{protocol.views[refuting]}: no {coincidence.element} is seen at ×")
     same_scale(axes)
+    for ax, camera, atoms in zip(axes[:2], coincidence.cameras, coincidence.atoms, strict=True):
+        _rings(ax, protocol, camera, positions, numbers, atoms)
     part.suptitle(
         f"a phantom {coincidence.element}: the nearest {coincidence.element} is "
         f"{coincidence.distance:.3g} Å away",
@@ -155,23 +158,25 @@ def _rings(
     numbers: np.ndarray,
     atoms: np.ndarray,
 ) -> None:
-    """Rings around some atoms, over everything that hides them."""
+    """Rings around some atoms, over everything that hides them, and around the cross on them."""
     from ase.data import covalent_radii
     from matplotlib.patches import Circle
 
     screen, depth = projected(protocol, camera, positions[atoms])
     radii = RADII * covalent_radii[numbers[atoms]] * scales(protocol, camera, depth)
-    for centre, radius in zip(screen, radii, strict=True):
+    (low, high), (left, right) = ax.get_ylim(), ax.get_xlim()
+    per_point = max((high - low) / PAIR_IN, (right - left) / (style.PAGE_IN / 3)) / 72
+    for centre, radius in zip(screen, np.maximum(radii, RING_PT * per_point), strict=True):
         ring = Circle(tuple(centre), radius, **_RING)
         ring.set_path_effects(_halo(_RING["linewidth"]))
         ax.add_patch(ring)
 
 
-def _halo(width: float) -> list[Any]:
-    """What draws a mark over a white band of itself."""
+def _halo(width: float, share: float = 1.0) -> list[Any]:
+    """What draws a mark over a white band of itself, of this share of its usual width."""
     from matplotlib.patheffects import Normal, Stroke
 
-    return [Stroke(linewidth=width + _HALO, foreground="white"), Normal()]
+    return [Stroke(linewidth=width + share * _HALO, foreground="white"), Normal()]
 
 
 def _view(
@@ -185,10 +190,10 @@ def _view(
     """Atoms as discs, the nearest on top, and phantoms as crosses."""
     draw_discs(ax, protocol, camera, positions, numbers)
     if len(phantoms):
-        size = _PHANTOM["markersize"] * (1 if len(phantoms) <= _CROWD else 0.6)
-        look = {**_PHANTOM, "markersize": size}
-        (marks,) = ax.plot(*projected(protocol, camera, phantoms)[0].T, **look)
-        marks.set_path_effects(_halo(_PHANTOM["markeredgewidth"]))
+        share = 1 if len(phantoms) <= _CROWD else 0.5
+        small = {name: share * _PHANTOM[name] for name in ("markersize", "markeredgewidth")}
+        (marks,) = ax.plot(*projected(protocol, camera, phantoms)[0].T, **_PHANTOM | small)
+        marks.set_path_effects(_halo(small["markeredgewidth"], share))
     ax.autoscale_view()
     ax.set_aspect("equal", anchor="N")
 

@@ -160,8 +160,8 @@ def _proof(computed: Computed, full: pd.Series) -> str:
         return said
     near = " (between the two a phantom may come and go)"
     between = near if full["certified"] and below < computed.options.delta else ""
-    also = ", and" if full["certified"] else "; it is"
-    return f"{said}{also} certified at every delta below {below:.3g} Å{between}"
+    also = ", and so" if full["certified"] else "; certified"
+    return f"{said}{also} at every delta below {below:.3g} Å{between}"
 
 
 def _reading(one: pd.Series) -> str:

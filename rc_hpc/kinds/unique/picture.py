@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from rc_hpc.geometry.cameras import rotation_from_direction
-from rc_hpc.kinds.common.picture import element_handles
+from rc_hpc.kinds.common.picture import element_handles, glyph_corners, glyphs
 from rc_hpc.kinds.unique.pairs import Pair
 from rc_hpc.report import style
 
@@ -47,7 +47,7 @@ def draw_pair(pair: Pair, protocol: Mapping[str, Any]) -> Figure:
         axes[0, column].set_title(f"camera {name}" if column else name)
         _same_limits(axes[:, column])
         _scale(*axes[:, column])
-    handles = element_handles(pair.numbers[pair.atom | pair.witness])
+    handles = element_handles(pair.numbers[pair.atom | pair.witness], with_glyphs=True)
     made.legend(handles=handles, loc="outside lower center", ncols=len(handles))
     told = "; ".join(pair.policies)
     made.suptitle(f"The same pictures under {' and '.join(views)} (policies: {told})", fontsize=9)
@@ -57,8 +57,9 @@ def draw_pair(pair: Pair, protocol: Mapping[str, Any]) -> Figure:
 def _draw(ax: Axes, pair: Pair, chosen: np.ndarray, rotation: np.ndarray) -> None:
     from ase.data import covalent_radii
     from ase.data.colors import jmol_colors
-    from matplotlib.patches import Circle
+    from matplotlib.patches import Circle, Polygon
 
+    of_number = glyphs(pair.numbers[pair.atom | pair.witness])
     corners = np.array(list(product((0, 1), repeat=3)))
     if not np.isfinite(pair.lattice).all():
         corners = corners[:0]  # molecules have no cell
@@ -68,10 +69,15 @@ def _draw(ax: Axes, pair: Pair, chosen: np.ndarray, rotation: np.ndarray) -> Non
     seen = pair.positions[chosen] @ rotation
     for rank, k in enumerate(np.argsort(seen[:, 2], kind="stable")):
         number = int(pair.numbers[chosen][k])
+        radius = _RADIUS * covalent_radii[number]
+        if glyph := glyph_corners(of_number[number]):
+            bars = seen[k, :2] + radius * np.array(glyph)
+            look: dict[str, Any] = {"facecolor": "white", "edgecolor": "black", "linewidth": 0.3}
+            ax.add_patch(Polygon(bars, zorder=1.5 + rank, **look))
         ax.add_patch(
             Circle(
                 seen[k, :2],
-                _RADIUS * covalent_radii[number],
+                radius,
                 facecolor=jmol_colors[number],
                 edgecolor="black",
                 linewidth=0.6,

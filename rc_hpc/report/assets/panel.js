@@ -44,7 +44,7 @@ function certificate(k) {
   if (full < 0) return "all cameras together were not computed";
   const below = belowOf(k, full), n = data.phantoms[at(k, full)];
   const near = below < data.delta && data.certified[at(k, full)] ? " (between the two a phantom may come and go)" : "";
-  const also = below ? `${data.certified[at(k, full)] ? ", and" : "; it is"} certified at every delta below ${below} Å${near}` : "";
+  const also = below ? `${data.certified[at(k, full)] ? ", and so" : "; certified"} at every delta below ${below} Å${near}` : "";
   const said = data.certified[at(k, full)] ? "certified" : "not certified";
   return `all ${data.views.length} cameras together: ${labelRead(k, full)}, ${said} at delta ${data.delta} Å`
     + `${data.certified[at(k, full)] || !n ? "" : ` (${plural(n)})`}${also}`;
