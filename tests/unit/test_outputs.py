@@ -95,7 +95,7 @@ def test_pictures_of_others_are_left(file, tmp_path, capsys):
     asked.append(str(file.with_name("odd.packed.h5")))
     assert show(asked) == show(asked) == Exit.CLEAN  # its own are replaced
     assert len(list(tmp_path.iterdir())) == 6
-    mine = tmp_path / "s_t.png"
+    mine = tmp_path / "s_t.odd.png"
     mine.write_bytes(b"a holiday")
     assert show(asked) == Exit.USAGE
     assert str(mine) in capsys.readouterr().err and mine.read_bytes() == b"a holiday"
