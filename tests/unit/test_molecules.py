@@ -256,7 +256,9 @@ def test_show_and_export(few, tmp_path, capsys):
     assert show([str(few), "CH4", "-o", str(tmp_path / "show")]) == Exit.CLEAN
     told = capsys.readouterr().out
     assert "truth: point group Td" in told and "axis_a+axis_b: point group Oh, 9 atoms" in told
-    assert "cell" not in told and (tmp_path / "show" / f"CH4.{few.stem}.png").stat().st_size > 10_000
+    assert (
+        "cell" not in told and (tmp_path / "show" / f"CH4.{few.stem}.png").stat().st_size > 10_000
+    )
     out = tmp_path / "r.extxyz"
     asked = [str(few), "--what", "reconstructions", "--ids", "CH4", "--subset", "axis_a+axis_b"]
     assert export([*asked, "-o", str(out)]) == Exit.CLEAN
