@@ -1,4 +1,4 @@
-"""Lists and sentences of readings of pictures, and of their scores, made up."""
+"""Lists and sentences of readings of pictures, of their scores, and of uniqueness, made up."""
 
 import dataclasses
 from pathlib import Path
@@ -8,12 +8,14 @@ import pytest
 from test_scores import made_up
 
 from rc_hpc.core.errors import Status
-from rc_hpc.core.vocabulary import ReadStatus
+from rc_hpc.core.vocabulary import ReadStatus, Uniqueness
+from rc_hpc.kinds.common.subsets import Subsets
 from rc_hpc.kinds.readings import details as readings
 from rc_hpc.kinds.readings import verdict as readings_verdict
 from rc_hpc.kinds.readings.counts import ReadingCounts
 from rc_hpc.kinds.scores import details as scores
 from rc_hpc.kinds.scores import verdict as scores_verdict
+from rc_hpc.kinds.unique import details as unique
 
 ENDED = (ReadStatus.read, ReadStatus.uncertified, ReadStatus.no_lattice, ReadStatus.refused)
 
@@ -92,3 +94,14 @@ def test_a_sentence_on_scores_is_that_of_the_table():
     )
     none = dataclasses.replace(file, ok=np.zeros(7, bool))
     assert scores_verdict.verdict(none) == "No reading was scored."
+
+
+def test_uniqueness_says_under_which_policy_and_on_how_many_subsets_it_is_open():
+    subsets = Subsets(("a+b", "a+c", "a+b+c"), np.array([2, 2, 3]), np.ones(3), 2)
+    status = np.full((2, 3), Uniqueness.unique)
+    assert unique._why(status, ["any", "counts"], subsets) == ""
+    status[0, :2] = Uniqueness.undetermined
+    status[1, 2] = Uniqueness.unknown
+    assert unique._why(status, ["any", "counts"], subsets) == (
+        "undetermined under any on 2 of 3 subsets; unknown under counts on 1 of 3 subsets"
+    )

@@ -54,7 +54,8 @@ def details(path: Path) -> Details:
     policies = read["axes/policy"].tolist()
     why = [_why(row, policies, subsets) if group[k] else "" for k, row in enumerate(status)]
     fails = ("left undetermined or unknown by some view subset",)
-    return Details(columns, why, group, wrong, fails, told)
+    spare = (*(f"{policy}_undetermined" for policy in policies), *policies)
+    return Details(columns, why, group, wrong, fails, told, spare)
 
 
 def _why(status: np.ndarray, policies: list[str], subsets: Subsets) -> str:
