@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from rc_hpc.api import Ceiling, Ceilings, ceiling, ceilings, draw, open
     from rc_hpc.core.errors import RcError, StructureError, UsageError
 
-__version__ = "0.2.0"
+__version__ = "1.0.0"
 __all__ = [
     "Ceiling",
     "Ceilings",
