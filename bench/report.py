@@ -517,7 +517,8 @@ def killed(record: dict) -> str:
         f"{asked['structures']} synthetic structures on {asked['ranks']} ranks; killed ones at "
         f"most {asked['kills']} times. Of {opened['rows']} rows tables took "
         f"{opened['tables_cpu_s']:.1f} CPU s, figures {opened['figures_cpu_s']:.1f}, "
-        f"opening by xarray {opened['xarray_cpu_s']:.1f}.\n\n"
+        f"opening by xarray {opened['xarray_cpu_s']:.1f}. Memory: the most of a process, files "
+        "mapped for reading included.\n\n"
         + table(rows, ["stage", "CPU s", "wall s", "MB a process", "kills", "runs", "content"])
     )
 
