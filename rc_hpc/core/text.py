@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import decimal
 import hashlib
 import json
+import math
 import re
 import shlex
 import tomllib
@@ -57,6 +59,15 @@ def formatted(value: float, form: str) -> str:
     """A number in a format such as ``.4f``, with zero for a negative zero."""
     text = format(value, form)
     return format(0.0, form) if float(text) == 0 else text
+
+
+def rounded_down(value: float, digits: int = 3) -> str:
+    """A bound below which something holds, to so many significant digits: never a larger one."""
+    if not math.isfinite(value) or value <= 0:
+        return f"{value:g}"
+    exact = decimal.Decimal(repr(float(value)))
+    unit = decimal.Decimal(1).scaleb(exact.adjusted() - digits + 1)
+    return f"{float(exact.quantize(unit, decimal.ROUND_DOWN)):.{digits}g}"
 
 
 def plain(text: str) -> str:

@@ -6,7 +6,7 @@ import base64
 import gzip
 import hashlib
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from html import escape
 from importlib.resources import files
@@ -101,7 +101,9 @@ def assemble(title: str, sections: Sequence[Section]) -> str:
         "STYLE_HASH": _hash(style),
         "SCRIPT": script,
         "SCRIPT_HASH": _hash(script),
-        "VERDICTS": "\n".join(_verdict(one) for one in sections if one.verdict or one.failing),
+        "VERDICTS": "\n".join(
+            _verdict(one, place) for one, place in _placed(sections) if one.verdict or one.failing
+        ),
         "SECTIONS": "\n".join(_section(one) for one in sections),
         "PAYLOADS": "\n".join(_payload(one) for one in sections if one.structures),
     }
@@ -118,20 +120,30 @@ def _hash(text: str) -> str:
     return base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
 
 
-def _verdict(section: Section) -> str:
+def _placed(sections: Sequence[Section]) -> Iterator[tuple[Section, int]]:
+    """Sections, each with its place among those that list structures."""
+    place = 0
+    for section in sections:
+        yield section, place
+        place += section.structures is not None
+
+
+def _verdict(section: Section, place: int) -> str:
     said = ": ".join(filter(None, [f"<b>{escape(section.title)}</b>", escape(section.verdict)]))
-    return f'<p class="verdict">{said}</p>\n{_failing(section)}'
+    return f'<p class="verdict">{said}</p>\n{_failing(section, place)}'
 
 
-def _failing(section: Section) -> str:
-    """What fails by name, up to `NAMED`, each leading to its place in the list."""
+def _failing(section: Section, place: int) -> str:
+    """What fails by name, up to `NAMED`, each leading to its place in the list of its file."""
     n = len(section.failing)
     if not n:
         return ""
     named = [escape(id_) for id_ in section.failing[:NAMED]]
     if section.structures:
         its = zip(section.failing, named, strict=False)
-        named = [f'<a href="#{quote(id_, safe="")}">{text}</a>' for id_, text in its]
+        named = [
+            f'<a href="#{quote(id_, safe="")}" data-place="{place}">{text}</a>' for id_, text in its
+        ]
     more = f" and {n - NAMED} more" if n > NAMED else ""
     said = escape(section.failures)
     return f'<p class="failing">{said} By name: {", ".join(named)}{more}.</p>'

@@ -1,10 +1,13 @@
 """TOML of anybody, where no error of another kind may come; numbers as text."""
 
+import math
 import tomllib
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from rc_hpc.core.text import formatted, parse_toml
+from rc_hpc.core.text import formatted, parse_toml, rounded_down
 
 
 @pytest.mark.parametrize(
@@ -42,3 +45,27 @@ def test_integers_of_64_bits_are_read():
 )
 def test_no_number_is_a_negative_zero(value, form, text):
     assert formatted(value, form) == text
+
+
+@pytest.mark.parametrize(
+    "value, told",
+    [
+        (0.136956, "0.136"),
+        (0.137, "0.137"),
+        (0.36205, "0.362"),
+        (2.07, "2.07"),
+        (1e-6, "1e-06"),
+        (0.0999999, "0.0999"),
+        (12.34, "12.3"),
+        (0.0, "0"),
+        (math.inf, "inf"),
+    ],
+)
+def test_a_bound_is_rounded_down(value, told):
+    assert rounded_down(value) == told
+
+
+@given(st.floats(1e-9, 1e6))
+def test_a_rounded_bound_is_below_by_less_than_its_last_digit(value):
+    shown = float(rounded_down(value))
+    assert value * (1 - 0.0101) <= shown <= value

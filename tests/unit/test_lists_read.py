@@ -59,8 +59,8 @@ def test_a_sentence_on_readings_counts_every_crystal(read):
     file = ReadingCounts({}, {}, status, ids, ok, read, {}, ("x", "y"), np.array([0.01]))
     assert readings_verdict.verdict(file) == (
         "From 2 pictures each, 1 of 4 crystals are read and certified: drawn again they give the "
-        "same pictures. The others: 1 read but not certified, 1 without a lattice, 1 of pictures "
-        "that could not be opened."
+        "same pictures, which fix lattice and sites closely enough for the label. The others: 1 "
+        "read but not certified, 1 without a lattice, 1 of pictures that could not be opened."
     )
 
 

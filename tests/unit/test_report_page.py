@@ -22,7 +22,7 @@ from rc_hpc.kinds.census.from_file import read_computed
 from rc_hpc.kinds.census.page import LEAST_POWER, coded
 from rc_hpc.kinds.common.atoms import packed_of
 from rc_hpc.report.__main__ import main
-from rc_hpc.report.page import Picture, Section, assemble
+from rc_hpc.report.page import Picture, Section, Structures, assemble
 from rc_hpc.report.tables import Table
 
 CHROMIUM = shutil.which("chromium")
@@ -144,9 +144,10 @@ def test_failing_structures_are_named(page):
     assert of_census == (
         "Of 4 structures 4 are listed, the worst first: 1 refused, 1 read as another crystal "
         "system by some view subset, 2 right and certified on all cameras but not on some fewer. "
-        'By name: <a href="#broken.cif">broken.cif</a>, <a href="#quartz.cif">quartz.cif</a>, '
-        '<a href="#%3Cb%3Ecopper%26.cif">&lt;b&gt;copper&amp;.cif</a>, '
-        '<a href="#salt.cif">salt.cif</a>.'
+        'By name: <a href="#broken.cif" data-place="0">broken.cif</a>, '
+        '<a href="#quartz.cif" data-place="0">quartz.cif</a>, '
+        '<a href="#%3Cb%3Ecopper%26.cif" data-place="0">&lt;b&gt;copper&amp;.cif</a>, '
+        '<a href="#salt.cif" data-place="0">salt.cif</a>.'
     )
     assert "mine.packed.h5</b>: 4 structures: " in text and "3 ok" in text and "1 empty" in text
     assert of_packed == "Of 4 structures 1 is listed: 1 refused. By name: broken.cif."
@@ -157,6 +158,9 @@ def test_failing_structures_are_named(page):
     assert told.startswith("Of 30 questions 12. By name: &lt;0&gt;, ") and told.endswith(
         "&lt;9&gt; and 2 more."
     )
+    empty = Structures({}, {})
+    several = [Section("b.h5", "", (), (), {}, ["x"], "1.", empty) for _ in range(2)]
+    assert re.findall(r'href="#x" data-place="(\d)"', assemble("t", [many, *several])) == ["0", "1"]
     none = Section("a.h5", "Fine.", (), (), {})
     assert '<p class="failing">' not in assemble("t", [none])
     unsaid = Section("a.h5", "", (), (), {}, ["x"], "Of 2 structures 1.")
@@ -216,6 +220,23 @@ def tab(browser, page):
 class TestInABrowser:
     def rows(self, tab):
         return [row.inner_text().split("\n") for row in tab.query_selector_all(".row")]
+
+    def test_a_name_leads_to_the_list_of_its_own_file(self, browser, file, tmp_path):
+        other, page = tmp_path / "off.h5", tmp_path / "two.html"
+        packed = file.with_name("mine.packed.h5")
+        census([str(packed), "--protocol", "off-axis", "-o", str(other), "-q"])
+        assert main([str(file), str(other), "--packed", str(packed), "-o", str(page)]) == Exit.CLEAN
+        tab = browser.new_page(viewport={"width": 1300, "height": 900})
+        tab.goto(page.as_uri())
+        tab.wait_for_selector("body[data-ready=yes]")
+        for place in (1, 0, 1):
+            tab.click("#to-overview")
+            tab.click(f'a[data-place="{place}"][href="#broken.cif"]')
+            tab.wait_for_selector("#one h2")
+            assert "broken.cif" in tab.inner_text("#one h2")
+            assert tab.input_value("#file") == str(place)
+            assert (tab.evaluate("data.views[1]") == "axis_b") == (place == 0)
+        tab.close()
 
     def test_list_search_and_sort(self, tab, file):
         ids, names, phantoms, _ = columns(file)
@@ -314,7 +335,7 @@ class TestInABrowser:
         _, names, phantoms, _ = columns(file)
         row = "data.subsets[worst(data.id.indexOf('quartz.cif'))]"
         assert tab.evaluate(row) == names[phantoms[columns(file)[0].index("quartz.cif")].argmax()]
-        tab.evaluate("data.phantoms.fill(0)")
+        tab.evaluate("data.phantoms.fill(0); data.right.fill(1)")
         assert tab.evaluate(row) == max(names, key=len)
 
     def test_a_refused_one_and_the_keyboard(self, tab):

@@ -9,6 +9,7 @@ import numpy as np
 
 from rc_hpc.core.constants import NUMERICAL_ZERO
 from rc_hpc.core.errors import Status, UsageError
+from rc_hpc.core.text import rounded_down
 from rc_hpc.kinds.census.coincidence import coincidences, points_of
 from rc_hpc.kinds.census.computed import Computed
 from rc_hpc.kinds.census.details import certified_below
@@ -65,7 +66,7 @@ def show(
             [*lines, f"status: {status.name}", computed.value("structures/message", 0)]
         ), None
     subsets = computed.subsets([0]).droplevel("structure")
-    chosen = _chosen(subsets, subset, path)
+    chosen = _chosen(subsets, subset, path, computed.right)
     phantoms = computed.phantoms_on([0], chosen)
     cell = _cell(computed)
     lines += [*_readings(computed, subsets), *_why(computed, cell, chosen, phantoms)]
@@ -81,9 +82,11 @@ def _cell(computed: Computed) -> Cell:
     return Cell(lattice, atoms["position"], atoms["number"])
 
 
-def _chosen(subsets: pd.DataFrame, asked: str | None, path: Path) -> str:
+def _chosen(subsets: pd.DataFrame, asked: str | None, path: Path, right: str) -> str:
+    """The subset asked for, else of the wrong ones, if any, that with most phantoms."""
     if asked is None:
-        return str(subsets["n_phantoms"].idxmax())
+        wrong = subsets[(subsets["label_status"] != "not_done") & ~subsets[right].astype(bool)]
+        return str((wrong if len(wrong) else subsets)["n_phantoms"].idxmax())
     for name in subsets.index:
         if set(name.split("+")) == set(asked.split("+")):
             return str(name)
@@ -161,7 +164,7 @@ def _proof(computed: Computed, full: pd.Series) -> str:
     near = " (between the two a phantom may come and go)"
     between = near if full["certified"] and below < computed.options.delta else ""
     also = ", and so" if full["certified"] else "; certified"
-    return f"{said}{also} at every delta below {below:.3g} Å{between}"
+    return f"{said}{also} at every delta below {rounded_down(below)} Å{between}"
 
 
 def _reading(one: pd.Series) -> str:

@@ -110,7 +110,8 @@ def lists_of(path: Path, kind: Kind, names: Sequence[str]) -> list[Table]:
         if name == "failures":
             order = np.lexsort((-details.wrong, group))
             its = frame.iloc[order[np.count_nonzero(group == 0) :]].reset_index(drop=True)
-            what = _listed(group, kind.unit, details.fails)
+            doubts = (_QUARANTINED,) if "quarantine" in frame else ()
+            what = _listed(group, kind.unit, (_REFUSED, *details.fails, *doubts))
         else:
             its, what = frame, f"All {len(frame)} {kind.unit}"
         told_of = told if len(its) else ""
@@ -138,14 +139,14 @@ def _failing(frame: pd.DataFrame, details: Details) -> tuple[np.ndarray, list[st
     return group, why
 
 
-def _listed(group: np.ndarray, unit: str, fails: Sequence[str]) -> str:
-    """How many failures there are of each group, for a caption."""
-    names = (_REFUSED, *fails, _QUARANTINED)
+def _listed(group: np.ndarray, unit: str, names: Sequence[str]) -> str:
+    """How many failures there are of each group, by their names, for a caption."""
     counts = np.bincount(group, minlength=len(names) + 1)[1:].tolist()
     told = [f"{count} {name}" for count, name in zip(counts, names, strict=True) if count]
     if not told:
-        every = ", ".join((_REFUSED, *fails))
-        return f"Of {len(group)} {unit} none was {every} or quarantined"
+        last = names[-1].removesuffix(" only")
+        every = " or ".join(filter(None, [", ".join(names[:-1]), last]))
+        return f"Of {len(group)} {unit} none was {every}"
     n = sum(counts)
     listed = f"{n} {'is' if n == 1 else 'are'} listed{', the worst first' * (n > 1)}"
     return f"Of {len(group)} {unit} {listed}: {', '.join(told)}"

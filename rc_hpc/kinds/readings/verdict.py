@@ -32,6 +32,7 @@ def verdict(counts: ReadingCounts) -> str:
     pictures = len(counts.views)
     return (
         f"From {pictures} picture{'s' * (pictures != 1)} each, {certified} of {counts.n_rows} "
-        f"crystals are read and certified: drawn again they give the same pictures. "
+        "crystals are read and certified: drawn again they give the same pictures, which fix "
+        "lattice and sites closely enough for the label. "
         f"{f'The others: {others}.' if others else 'No other is left.'}"
     )

@@ -50,7 +50,9 @@ def draw_pair(pair: Pair, protocol: Mapping[str, Any]) -> Figure:
     handles = element_handles(pair.numbers[pair.atom | pair.witness], with_glyphs=True)
     made.legend(handles=handles, loc="outside lower center", ncols=len(handles))
     told = "; ".join(pair.policies)
-    made.suptitle(f"The same pictures under {' and '.join(views)} (policies: {told})", fontsize=9)
+    made.suptitle(
+        f"The same image points under {' and '.join(views)} (policies: {told})", fontsize=9
+    )
     return made
 
 

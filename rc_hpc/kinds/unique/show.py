@@ -86,8 +86,8 @@ def show(
         return "\n".join(lines), None
     pair = min(pairs, key=_smallest)
     lines.append(
-        f"drawn: {pair.labels[0]}, and {pair.labels[1]}, which has the same pictures under "
-        f"{pair.subset}"
+        f"drawn: {pair.labels[0]}, and {pair.labels[1]}, which has the same image points, "
+        f"hidden ones too, under {pair.subset}"
     )
     with style.styled():
         return "\n".join(lines), draw_pair(pair, options_in(path)["protocol"])

@@ -338,6 +338,16 @@ async function start() {
     paint();
   });
   addEventListener("resize", () => { if (!$("structures").hidden) paint(); });
+  for (const link of document.querySelectorAll("a[data-place]"))
+    link.addEventListener("click", async (event) => {
+      event.preventDefault();
+      if ($("file").value !== link.dataset.place) {
+        $("file").value = link.dataset.place;
+        await load(Number(link.dataset.place));
+      }
+      history.pushState(null, "", link.hash);
+      route();
+    });
   addEventListener("hashchange", route);
   route();
   document.body.dataset.ready = "yes";

@@ -174,9 +174,12 @@ function legendOf(k) {
 }
 
 function worst(k) {
+  const wrong = (s) => read(k, s) && !right(k, s) ? 1 : 0;  // these first, then by phantoms
   let most = Math.max(0, fullOf());  // without any: all cameras
-  for (let s = 0; s < data.subsets.length; s++)
-    if (data.phantoms[at(k, s)] > data.phantoms[at(k, most)]) most = s;
+  for (let s = 0; s < data.subsets.length; s++) {
+    const more = wrong(s) - wrong(most) || data.phantoms[at(k, s)] - data.phantoms[at(k, most)];
+    if (more > 0) most = s;
+  }
   return most;
 }
 
