@@ -165,10 +165,10 @@ class Ceiling:
         Parameters
         ----------
         subset
-            Whose phantoms are marked; by default the smallest of those that have most.
+            Whose phantoms are marked; by default of the wrong ones, else of all, the first
+            that has most.
         """
-        counts = self.subsets["n_phantoms"]
-        chosen = str(counts.idxmax()) if subset is None else subset
+        chosen = self._computed.telling(self.subsets) if subset is None else subset
         return draw_views(
             self.cell, self._computed.protocol, self.subsets, chosen, self.phantoms_on(chosen)
         )

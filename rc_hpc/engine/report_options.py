@@ -17,7 +17,11 @@ from rc_hpc.report.tables import ENDINGS
 def file_of_results() -> Path:
     """The file that is told of."""
     return opt(
-        Path("census.h5"), "census or sweep file", parse=Path, positional=True, metavar="FILE.h5"
+        Path("census.h5"),
+        "census, sweep or other result file",
+        parse=Path,
+        positional=True,
+        metavar="FILE.h5",
     )
 
 
@@ -101,7 +105,7 @@ class ShowOptions(Options):
         None,
         "view subset whose phantoms are shown, cameras joined by +",
         metavar="CAMERAS",
-        told="the smallest of those that have most",
+        told="of the wrong ones, else of all, the first with most",
     )
     packed: Path | None = packed_file()
     output: Path = opt(
@@ -117,8 +121,8 @@ class ExportOptions(Options):
     file: Path = file_of_results()
     what: str = opt(
         EXPORTED[0],
-        "conventional cells as they are drawn, what a view subset gives back of them, or the "
-        "phantoms of that subset at delta",
+        "conventional cells as they are drawn (of readings: as they were read), what a view subset "
+        "gives back of them, or the phantoms of that subset at delta",
         choices=EXPORTED,
     )
     chosen: Selection = Selection()

@@ -351,6 +351,13 @@ def test_how_they_look(many):
     crosses = [line for line in figure.axes[0].lines if line.get_marker() == "x"]
     assert len(crosses[0].get_xdata()) == 4
     assert one.plot("axis_a+oblique2").get_suptitle() == "0 phantoms (×) on axis_a+oblique2"
+    subsets = one.subsets.copy()  # a wrong pair tells more than a right one with more phantoms
+    subsets["correct_crystal_system"], subsets["n_phantoms"] = True, range(len(subsets))
+    assert one._computed.telling(subsets) == subsets.index[-1]
+    subsets.loc["axis_a+axis_c", "correct_crystal_system"] = False
+    assert one._computed.telling(subsets) == "axis_a+axis_c"
+    subsets.loc["axis_a+axis_c", "label_status"] = "not_done"
+    assert one._computed.telling(subsets) == subsets.index[-1]
     assert figure._repr_png_().startswith(b"\x89PNG")
     again = pickle.loads(pickle.dumps(one))
     pd.testing.assert_frame_equal(again.subsets, one.subsets)

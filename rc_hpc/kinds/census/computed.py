@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from rc_hpc.core.errors import Status
+from rc_hpc.core.vocabulary import LabelStatus
 from rc_hpc.geometry.protocol import Protocol
 from rc_hpc.kinds.census.options import CensusOptions
 from rc_hpc.kinds.census.schema import CENSUS
@@ -83,6 +84,15 @@ class Computed:
     def right(self) -> str:
         """Column that tells whether a reading has the true label, the coarsest there is."""
         return f"correct_{self.labels.coarsest}"
+
+    def telling(self, subsets: pd.DataFrame) -> str:
+        """Of the subsets of one structure the one to look at first.
+
+        Of those read wrongly, if any, the first that has most phantoms.
+        """
+        read = subsets["label_status"] != LabelStatus.not_done.name
+        wrong = subsets[read & ~subsets[self.right].astype(bool)]
+        return str((wrong if len(wrong) else subsets)["n_phantoms"].idxmax())
 
     def value(self, path: str, row: int) -> Any:
         """One value of a column of structures."""

@@ -66,7 +66,7 @@ def show(
             [*lines, f"status: {status.name}", computed.value("structures/message", 0)]
         ), None
     subsets = computed.subsets([0]).droplevel("structure")
-    chosen = _chosen(subsets, subset, path, computed.right)
+    chosen = computed.telling(subsets) if subset is None else _asked(subsets, subset, path)
     phantoms = computed.phantoms_on([0], chosen)
     cell = _cell(computed)
     lines += [*_readings(computed, subsets), *_why(computed, cell, chosen, phantoms)]
@@ -82,11 +82,7 @@ def _cell(computed: Computed) -> Cell:
     return Cell(lattice, atoms["position"], atoms["number"])
 
 
-def _chosen(subsets: pd.DataFrame, asked: str | None, path: Path, right: str) -> str:
-    """The subset asked for, else of the wrong ones, if any, that with most phantoms."""
-    if asked is None:
-        wrong = subsets[(subsets["label_status"] != "not_done") & ~subsets[right].astype(bool)]
-        return str((wrong if len(wrong) else subsets)["n_phantoms"].idxmax())
+def _asked(subsets: pd.DataFrame, asked: str, path: Path) -> str:
     for name in subsets.index:
         if set(name.split("+")) == set(asked.split("+")):
             return str(name)
