@@ -13,7 +13,7 @@ from rc_hpc.core.errors import Status
 from rc_hpc.core.vocabulary import LabelStatus
 from rc_hpc.kinds.census.options import CensusOptions
 from rc_hpc.kinds.common.counting import STATIC, subsets_of
-from rc_hpc.kinds.common.lists import Details, options_in
+from rc_hpc.kinds.common.lists import Details, options_in, where_done
 from rc_hpc.kinds.common.subsets import Labels, Subsets, labels_of
 from rc_hpc.store.batch import Batch
 from rc_hpc.store.reader import open_ours, read_table
@@ -78,11 +78,11 @@ def details(path: Path) -> Details:
     columns: dict[str, list[Any]] = {}
     if subsets.full is not None:
         full = subsets.full
-        columns["right"] = _told(done, np.where(wrong[:, full], "no", "yes"))
-        columns["certified"] = _told(done, np.where(cells["certified"][:, full], "yes", "no"))
+        columns["right"] = where_done(done, np.where(wrong[:, full], "no", "yes"))
+        columns["certified"] = where_done(done, np.where(cells["certified"][:, full], "yes", "no"))
         if later:
             unique = read["cells/unique_any"][:, full]
-            columns["unique"] = _told(done, np.where(unique, "yes", "no"))
+            columns["unique"] = where_done(done, np.where(unique, "yes", "no"))
         limit = certified_below(
             cells["n_phantoms"],
             cells["phantom_delta"],
@@ -91,17 +91,17 @@ def details(path: Path) -> Details:
             read["structures/delta_max"],
             options.delta,
         )
-        columns["all_cameras_certified_below_angstrom"] = _told(done, limit[:, full])
-    columns["wrong_subsets"] = _told(
+        columns["all_cameras_certified_below_angstrom"] = where_done(done, limit[:, full])
+    columns["wrong_subsets"] = where_done(
         done, [_names(*row, subsets) for row in zip(wrong, labelled, strict=True)]
     )
     pairs = subsets.sizes == 2
     if pairs.any():
         phantoms = np.where(pairs, cells["n_phantoms"], 0)
-        columns["phantom_pairs"] = _told(done, [_counts(row, subsets) for row in phantoms])
+        columns["phantom_pairs"] = where_done(done, [_counts(row, subsets) for row in phantoms])
         nearest = np.where(pairs, cells["phantom_delta"], np.inf).min(axis=1)
         nearest[nearest < NUMERICAL_ZERO] = 0
-        columns["some_pair_phantoms_from_angstrom"] = _told(done, nearest)
+        columns["some_pair_phantoms_from_angstrom"] = where_done(done, nearest)
     why = [
         _why({name: values[row] for name, values in cells.items()}, near, subsets, labels, options)
         if one
@@ -174,11 +174,6 @@ def _reason(cell: Batch, subset: int, closest: float, delta: float) -> str:
     if closest <= 2 * delta:
         return f"atoms of one element {closest:.3g} Å apart, which is within 2 delta"
     return "the directions of the cameras do not fix its atoms"
-
-
-def _told(done: np.ndarray, values: Any) -> list[Any]:
-    """Values of the structures that have results."""
-    return [value if one else None for one, value in zip(done.tolist(), list(values), strict=True)]
 
 
 def _names(those: np.ndarray, every: np.ndarray, subsets: Subsets) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -68,6 +68,11 @@ class Details:
     fails: Sequence[str]
     told: str
     spare: Sequence[str] = ()
+
+
+def where_done(done: np.ndarray, values: Iterable[Any]) -> list[Any]:
+    """Values of the rows that have results; None of the others."""
+    return [value if one else None for one, value in zip(done.tolist(), values, strict=True)]
 
 
 def lists_of(path: Path, kind: Kind, names: Sequence[str]) -> list[Table]:

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
 from rc_hpc.core.errors import Status
 from rc_hpc.core.vocabulary import ReadStatus
-from rc_hpc.kinds.common.lists import Details
+from rc_hpc.kinds.common.lists import Details, where_done
 from rc_hpc.store.reader import read_table
 
 _ROWS = (
@@ -49,7 +48,7 @@ def details(path: Path) -> Details:
         "as well; pixels: of all pictures, that differ where the reading is drawn"
     )
     return Details(
-        {name: _of(done, values) for name, values in columns.items()},
+        {name: where_done(done, values) for name, values in columns.items()},
         why,
         group,
         np.where(group == 2, pixels, 0),
@@ -57,8 +56,3 @@ def details(path: Path) -> Details:
         told,
         _SPARE,
     )
-
-
-def _of(done: np.ndarray, values: list[Any]) -> list[Any]:
-    """Values of the crystals whose pictures could be opened."""
-    return [value if one else None for one, value in zip(done.tolist(), values, strict=True)]

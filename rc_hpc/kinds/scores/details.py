@@ -9,7 +9,7 @@ import numpy as np
 
 from rc_hpc.core.errors import Status
 from rc_hpc.core.vocabulary import ReadStatus
-from rc_hpc.kinds.common.lists import Details
+from rc_hpc.kinds.common.lists import Details, where_done
 from rc_hpc.store.reader import read_table
 from rc_hpc.symmetry.labels import crystal_system
 
@@ -65,10 +65,7 @@ def details(path: Path) -> Details:
         "sites without an atom; largest error: of a site found, a common shift taken out"
     )
     return Details(
-        {
-            name: [value if one else None for one, value in zip(done, values, strict=True)]
-            for name, values in columns.items()
-        },
+        {name: where_done(done, values) for name, values in columns.items()},
         why,
         group,
         (rows["n_missing"] + rows["n_extra"]).astype(np.int64),
