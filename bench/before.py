@@ -21,7 +21,6 @@ import argparse
 import json
 import math
 import os
-import resource
 import statistics
 import subprocess
 import sys
@@ -33,11 +32,11 @@ from pathlib import Path
 from typing import Any
 
 from bench.common import ROOT, shared_folder, write_record
+from bench.end_to_end import child_environment, command, run
 from bench.pieces import Pieces
 from bench.ranks import mpiexec
 
 SIZES = (100, 1_000, 10_000, 100_000)
-QUIET = ("--progress", "none", "-q")
 
 
 @dataclass(frozen=True)
@@ -56,25 +55,12 @@ class Tree:
         subprocess.CalledProcessError
             It failed; its messages are on standard error.
         """
-        env = os.environ | {"PYTHONPATH": str(self.root)}
-        env |= dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "NUMBA_NUM_THREADS"), "1")
-        if cache is not None:
-            env["NUMBA_CACHE_DIR"] = str(cache)
-        began = resource.getrusage(resource.RUSAGE_CHILDREN)
-        subprocess.run(words, check=True, cwd=self.root, env=env, stdout=subprocess.DEVNULL)
-        ended = resource.getrusage(resource.RUSAGE_CHILDREN)
-        return ended.ru_utime + ended.ru_stime - began.ru_utime - began.ru_stime
-
-    def command(self, module: str, source: Path | str, output: Path) -> list[str]:
-        """Command line of a pack or census of this checkout."""
-        words = [sys.executable, "-m", f"rc_hpc.{module}", str(source), "-o", str(output)]
-        return [*words, "--overwrite", *QUIET]
+        return float(run(words, self.root, cache)["cpu_s"])
 
     def watched(self, module: str, source: Path | str, output: Path) -> dict[str, Any]:
         """CPU seconds of a command, and of spglib in its labels, under the stopwatch."""
         stages = self.made / "stages.json"
-        words = self.command(module, source, output)
-        cpu = self.run([sys.executable, "-m", "bench.stages", str(stages), module, *words[3:]])
+        cpu = self.run(command(module, str(source), output, stages))
         rows = json.loads(stages.read_text())["stages"]
         spglib = sum(row["cpu_s"] for row in rows if row["stage"] == "spglib in labels")
         return {"watched_cpu_s": cpu, "spglib_cpu_s": spglib}
@@ -85,12 +71,12 @@ class Tree:
 
     def pack(self, source: Path, name: str) -> float:
         """CPU seconds of packing."""
-        return self.run(self.command("pack", source, self.packed(name)))
+        return self.run(command("pack", str(source), self.packed(name)))
 
     def census(self, name: str) -> dict[str, Any]:
         """CPU seconds of a census, plain and under the stopwatch."""
         packed, output = self.packed(name), self.made / "census.h5"
-        plain = self.run(self.command("census", packed, output))
+        plain = self.run(command("census", str(packed), output))
         return {"cpu_s": plain} | self.watched("census", packed, output)
 
     def ranks(self, name: str, short: str) -> dict[str, float]:
@@ -98,7 +84,7 @@ class Tree:
         cpu = {}
         for number in ("1", "2"):
             for source in (short, name):  # ranks may have a kernel cache of their own: filled first
-                words = self.command("census", self.packed(source), self.made / "census.h5")
+                words = command("census", str(self.packed(source)), self.made / "census.h5")
                 cpu[number] = self.run([mpiexec(), "-n", number, *words])
         return cpu
 
@@ -112,10 +98,13 @@ class Tree:
 
     def grow(self, size: int) -> dict[str, Any]:
         """One big cell."""
-        env = os.environ | {"PYTHONPATH": str(self.root)}
-        words = [sys.executable, "-m", "bench.scaling", str(size), "0.01", "0.01", "1"]
         done = subprocess.run(
-            words, check=True, cwd=self.root, env=env, text=True, stdout=subprocess.PIPE
+            [sys.executable, "-m", "bench.scaling", str(size), "0.01", "0.01", "1"],
+            check=True,
+            cwd=self.root,
+            env=child_environment(self.root),
+            text=True,
+            stdout=subprocess.PIPE,
         )
         return json.loads(done.stdout)
 
@@ -125,7 +114,7 @@ class Tree:
         if not packed.exists():
             self.pack(eight, "eight")
         with tempfile.TemporaryDirectory() as folder:
-            line = self.command("census", packed, output)
+            line = command("census", str(packed), output)
             empty, filled = (self.run(line, Path(folder)) for _ in range(2))
         return {"empty": empty, "filled": filled}
 

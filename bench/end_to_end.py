@@ -26,21 +26,26 @@ from typing import Any
 from bench.common import ROOT, clocked, evaluation_ids, load_cells, shared_folder
 
 
-def child_environment() -> dict[str, str]:
-    """Environment of the measured commands: this checkout, one thread, no rank of anything."""
+def child_environment(root: Path = ROOT) -> dict[str, str]:
+    """Environment of the measured commands: a checkout, one thread, no rank of anything."""
     from rc_hpc.parallel.launch import THREAD_VARIABLES, child_environment
 
     found = child_environment()
-    found["PYTHONPATH"] = os.pathsep.join(filter(None, (str(ROOT), found.get("PYTHONPATH"))))
+    found["PYTHONPATH"] = os.pathsep.join(filter(None, (str(root), found.get("PYTHONPATH"))))
     return found | dict.fromkeys(THREAD_VARIABLES, "1")
 
 
-def run(command: list[str]) -> dict:
-    """CPU (all processes) and wall seconds of one command."""
+def run(command: list[str], root: Path = ROOT, cache: Path | None = None) -> dict:
+    """CPU (all processes) and wall seconds of one command of a checkout.
+
+    Parameters
+    ----------
+    cache
+        Its kernel cache; None: the usual one.
+    """
+    environment = child_environment(root) | ({"NUMBA_CACHE_DIR": str(cache)} if cache else {})
     before, start = resource.getrusage(resource.RUSAGE_CHILDREN), time.perf_counter()
-    subprocess.run(
-        command, check=True, cwd=ROOT, env=child_environment(), stdout=subprocess.DEVNULL
-    )
+    subprocess.run(command, check=True, cwd=root, env=environment, stdout=subprocess.DEVNULL)
     wall, after = time.perf_counter() - start, resource.getrusage(resource.RUSAGE_CHILDREN)
     return {
         "cpu_s": after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime,
